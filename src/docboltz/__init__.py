@@ -1,0 +1,46 @@
+"""Topic features, search and honest likelihoods for documents with the Over-Replicated Softmax."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from docboltz.estimator.models import OverReplicatedSoftmax, ReplicatedSoftmax, load
+    from docboltz.model.latent_words import (
+        FixedLatentWords,
+        LatentWordsUpTo,
+        ProportionalLatentWords,
+    )
+    from docboltz.training.pretrain import Pretraining
+
+# torch takes seconds to import, so public names are looked up when first used: PEP 562.
+_HOME = {
+    "OverReplicatedSoftmax": "docboltz.estimator.models",
+    "ReplicatedSoftmax": "docboltz.estimator.models",
+    "load": "docboltz.estimator.models",
+    "FixedLatentWords": "docboltz.model.latent_words",
+    "ProportionalLatentWords": "docboltz.model.latent_words",
+    "LatentWordsUpTo": "docboltz.model.latent_words",
+    "Pretraining": "docboltz.training.pretrain",
+}
+
+__all__ = [
+    "FixedLatentWords",
+    "LatentWordsUpTo",
+    "OverReplicatedSoftmax",
+    "Pretraining",
+    "ProportionalLatentWords",
+    "ReplicatedSoftmax",
+    "load",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'docboltz' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -1,0 +1,29 @@
+"""Where the arithmetic runs, and its random numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from docboltz.errors import InvalidParameter
+
+
+def choose_device(name: str, owner: str) -> torch.device:
+    """Turn a device setting into a device that is there."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+        torch.empty(0, dtype=torch.float64, device=device)  # the word sampler needs float64
+    except (RuntimeError, AssertionError, TypeError) as error:
+        reason = str(error).splitlines()[0]
+        raise InvalidParameter(
+            f"The 'device' parameter of {owner} must name a device that is there and has float64: "
+            f"'auto', 'cpu' or 'cuda'. Got {name!r} instead ({reason})."
+        ) from error
+    return device
+
+
+def make_generator(rng: np.random.RandomState, device: torch.device) -> torch.Generator:
+    """Seed a torch generator of the device from scikit-learn's random state."""
+    return torch.Generator(device).manual_seed(int(rng.randint(2**31 - 1)))

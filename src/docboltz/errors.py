@@ -1,0 +1,41 @@
+"""What a user can get wrong. Every message says what was expected, what arrived and what to do."""
+
+
+class DocboltzError(Exception):
+    """The root of all errors raised on purpose; the command turns them into exit code 2."""
+
+
+class InvalidParameter(DocboltzError, ValueError):
+    """A setting of a model or of its training that makes no sense."""
+
+
+class InvalidCounts(DocboltzError, ValueError):
+    """A document-term matrix that does not hold word counts."""
+
+
+class InvalidCorpus(DocboltzError, ValueError):
+    """A collection of documents that cannot be read, or holds nothing to learn from."""
+
+
+class InvalidModelFile(DocboltzError, ValueError):
+    """A saved model that is missing, damaged, altered or from a newer version."""
+
+
+class TrainingDiverged(DocboltzError, ArithmeticError):
+    """Training left the range of floating-point numbers."""
+
+
+class FractionalCountsWarning(UserWarning):
+    """Counts that are not whole numbers: probably tf-idf weights."""
+
+
+class EmptyDocumentsWarning(UserWarning):
+    """Documents without a single known word."""
+
+
+def require(condition: bool, owner: str, name: str, expected: str, got: object) -> None:
+    """Raise InvalidParameter in the one shape of message all settings share."""
+    if not condition:
+        raise InvalidParameter(
+            f"The '{name}' parameter of {owner} must be {expected}. Got {got!r} instead."
+        )

@@ -1,0 +1,323 @@
+"""What the estimators share: scikit-learn's conventions on one side, the equations on the other."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+from torch import Tensor
+
+from docboltz.corpus.checks import check_counts
+from docboltz.device import choose_device, make_generator
+from docboltz.errors import EmptyDocumentsWarning, InvalidCounts, require
+from docboltz.estimator.saving import describe, restore
+from docboltz.inference import (
+    Inference,
+    draw_documents,
+    infer_next_words,
+    infer_topics,
+    to_torch,
+)
+from docboltz.model.counts import SparseCounts, lengths
+from docboltz.model.latent_words import LatentWords
+from docboltz.model.parameters import Gradient, Parameters
+from docboltz.progress import progress_bar
+from docboltz.storage import load_model, save_model
+from docboltz.training.pretrain import Pretraining
+from docboltz.training.trainer import TrainingState, shuffled_batches, train
+
+UNSEEN_WORD_COUNT = 0.1
+"""Added to every word's count before b = log frequency: a word no document has stays finite."""
+MOST_LATENT_WORDS_PER_WORD = 1000
+"""More latent words than this for each word of a mean document is taken for a slip of the pen."""
+
+
+class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """What the two models share: all but the choice of latent words."""
+
+    n_components: int
+    pretraining: Pretraining | None
+    inference: Inference
+    device: str
+    random_state: Any
+    verbose: bool
+
+    components_: NDArray[np.float32]
+    intercept_visible_: NDArray[np.float32]
+    intercept_hidden_: NDArray[np.float32]
+    latent_words_: LatentWords
+    n_updates_: int
+    n_features_in_: int
+    _velocity: Gradient | None
+    _rng: np.random.RandomState
+
+    def _choose_latent_words(self, n: Tensor) -> LatentWords:
+        """Settle the rule for latent words, given the lengths of the training documents."""
+        raise NotImplementedError
+
+    # ---- learning ----
+
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
+        """Learn topics from word counts.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_documents, n_words)
+            Raw word counts. Documents without a word are left out, with a warning.
+        y : ignored
+        """
+        counts = self._training_counts(X, reset=True)
+        state = self._begin(counts)
+        self._pretrain(state, counts, self._pretraining.updates)
+        return self._keep(state)
+
+    def partial_fit(self, X: ArrayLike, y: object = None) -> Self:
+        """Go once through X in minibatches and learn from it; the first call sets up the model.
+
+        The schedules of rate and Gibbs steps go on where the last call left them. Word biases, and
+        `latent_words="auto"`, come from the first call's documents.
+        """
+        first = not hasattr(self, "components_")
+        counts = self._training_counts(X, reset=first)
+        if first:
+            state = self._begin(counts)
+        else:
+            state = TrainingState.start(self._parameters(copy=True))
+            state.updates = self.n_updates_
+            state.velocity = self._velocity or state.velocity
+        self._pretrain(state, counts, -(-len(counts) // self._pretraining.batch_size))
+        self._keep(state)
+        self._velocity = state.velocity
+        return self
+
+    @property
+    def _pretraining(self) -> Pretraining:
+        return self.pretraining if self.pretraining is not None else Pretraining()
+
+    def _begin(self, counts: SparseCounts) -> TrainingState:
+        """Set up the untrained model."""
+        self._rng = check_random_state(self.random_state)
+        n = lengths(counts)
+        self.latent_words_ = self._choose_latent_words(n)
+        require_sensible(self.latent_words_, n, type(self).__name__)
+        frequency = torch.bincount(counts.words, weights=counts.counts, minlength=counts.n_words)
+        parameters = Parameters.initial(
+            self.n_components,
+            frequency.to(counts.counts.dtype) + UNSEEN_WORD_COUNT,
+            scale=self._pretraining.initial_scale,
+            generator=make_generator(self._rng, self._device),
+        )
+        return TrainingState.start(parameters)
+
+    def _pretrain(self, state: TrainingState, counts: SparseCounts, updates: int) -> None:
+        """Make so many updates by contrastive divergence."""
+        settings = self._pretraining
+        generator = make_generator(self._rng, self._device)
+        counts = counts.to(self._device)
+
+        def statistics(p: Parameters, index: Tensor, update: int) -> Gradient:
+            batch = counts.rows(index)
+            m = self.latent_words_(lengths(batch))
+            return settings.statistics(p, batch, m, update, generator=generator)
+
+        with progress_bar("Pretraining", "updates", shown=self.verbose) as progress:
+            train(
+                state,
+                shuffled_batches(len(counts), settings.batch_size, generator=generator),
+                statistics,
+                updates=updates,
+                rate=settings.rate,
+                momentum=settings.momentum,
+                progress=progress,
+            )
+
+    def _keep(self, state: TrainingState) -> Self:
+        """Make what was learnt the estimator's, once it is known to be finite."""
+        p = state.parameters
+        self.components_ = p.W.T.cpu().numpy().T
+        self.intercept_hidden_, self.intercept_visible_ = p.a.cpu().numpy(), p.b.cpu().numpy()
+        self.n_updates_ = state.updates
+        self._velocity = None  # as large as W: kept between partial fits only
+        return self
+
+    # ---- using ----
+
+    def transform(self, X: ArrayLike, inference: Inference | None = None) -> NDArray[np.float32]:
+        """Give each document its topic features P(h_j = 1 | document).
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_documents, n_words)
+            Raw word counts.
+        inference : "fast" (Eq. 11, one matrix product) or "mean_field" (Eqs. 9 and 10, iterated);
+            by default what the model was made with.
+
+        Returns
+        -------
+        array of shape (n_documents, n_components), float32
+            A document without words gets 1/2 for every topic from fast inference, and the mean
+            field of its latent words alone from mean-field inference.
+        """
+        inference = self._inference(inference)
+        counts = self._fitted_counts(X, "transform")
+        return infer_topics(self._parameters(), counts, self.latent_words_, inference)
+
+    def predict_words(
+        self, X: ArrayLike, *, top: int | None = None, inference: Inference | None = None
+    ) -> NDArray[np.float32] | tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Give the model's distribution over a further word of each document.
+
+        A word not seen yet is one latent word more: its mean-field distribution is
+        softmax(b + Wᵀ μ1) with μ1 inferred with M + 1 latent words.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_documents, n_words)
+        top : return only the `top` likeliest words. Use it for many documents: the full answer has
+            one number for each document and word.
+        inference : as in `transform`.
+
+        Returns
+        -------
+        array of shape (n_documents, n_words), or with `top` a pair of arrays of shape
+        (n_documents, top): columns, likeliest first, and their probabilities.
+        """
+        inference = self._inference(inference)
+        counts = self._fitted_counts(X, "predict_words")
+        owner, K = f"{type(self).__name__}.predict_words", self.n_features_in_
+        allowed = top is None or (isinstance(top, Integral) and 1 <= top <= K)
+        require(allowed, owner, "top", f"None or a whole number from 1 to {K}", top)
+        columns, probabilities = infer_next_words(
+            self._parameters(), counts, self.latent_words_, inference, top
+        )
+        return probabilities if columns is None else (columns, probabilities)
+
+    def sample(
+        self, lengths: ArrayLike, *, sweeps: int = 500, random_state: Any = None
+    ) -> sparse.csr_array:
+        """Draw new documents of the given lengths from the model, as word counts.
+
+        Each comes from its own Gibbs chain, so documents are independent; more `sweeps` bring a
+        chain nearer to the model's distribution, at F = 128 and long documents never quite there.
+        """
+        check_is_fitted(self)
+        asked = np.asarray(lengths)
+        owner = f"{type(self).__name__}.sample"
+        whole = asked.ndim == 1 and asked.dtype.kind in "iu" and bool((asked >= 0).all())
+        require(whole, owner, "lengths", "a list of whole numbers of at least 0", lengths)
+        require(sweeps >= 1, owner, "sweeps", "a whole number of at least 1", sweeps)
+        generator = make_generator(check_random_state(random_state), self._device)
+        p, policy = self._parameters(), self.latent_words_
+        return draw_documents(p, asked, policy, sweeps=sweeps, generator=generator)
+
+    # ---- keeping ----
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a folder, atomically: safetensors and JSON, no pickle."""
+        check_is_fitted(self)
+        save_model(path, *describe(self))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, device: str = "auto") -> Self:
+        """Read a model of this class that `save` wrote, for use on `device`."""
+        return restore(cls, *load_model(path), device=device)
+
+    # ---- between scikit-learn and the equations ----
+
+    def _training_counts(self, X: ArrayLike, *, reset: bool) -> SparseCounts:
+        """Check settings and X; leave documents without words out."""
+        name = type(self).__name__
+        whole = isinstance(self.n_components, Integral) and self.n_components >= 1
+        require(whole, name, "n_components", "a whole number of at least 1", self.n_components)
+        kind = isinstance(self.pretraining, Pretraining | None)
+        require(kind, name, "pretraining", "a docboltz.Pretraining or None", self.pretraining)
+        self._inference(None)
+        counts = self._validate(X, "fit" if reset else "partial_fit", reset=reset)
+        n = counts.sum(axis=1)
+        empty = int((n == 0).sum())
+        if empty == len(n):
+            raise InvalidCounts(
+                f"{name} got {len(n)} document(s) without a single word: every count is 0. Check "
+                "the vocabulary and the minimum document frequency of the counting step."
+            )
+        if empty:
+            warnings.warn(
+                f"{empty} of {len(n)} documents have no words and were left out of training.",
+                EmptyDocumentsWarning,
+                stacklevel=3,
+            )
+            counts = counts[n > 0]
+        return to_torch(counts)
+
+    def _fitted_counts(self, X: ArrayLike, method: str) -> SparseCounts:
+        """Check X against the fitted model."""
+        check_is_fitted(self)
+        return to_torch(self._validate(X, method, reset=False))
+
+    def _validate(self, X: ArrayLike, method: str, *, reset: bool) -> sparse.csr_array:
+        owner = f"{type(self).__name__}.{method}"
+        try:
+            X = validate_data(self, X, accept_sparse="csr", ensure_all_finite=False, reset=reset)
+        except ValueError as error:
+            raise InvalidCounts(
+                f"{error}\n{owner} expects raw word counts, one row per document and one column "
+                "per word of the vocabulary the model was trained with."
+            ) from error
+        return check_counts(X, owner)
+
+    def _inference(self, choice: Inference | None) -> Inference:
+        choice = self.inference if choice is None else choice
+        expected = "'fast' or 'mean_field'"
+        require(
+            choice in ("fast", "mean_field"), type(self).__name__, "inference", expected, choice
+        )
+        return choice
+
+    @property
+    def _device(self) -> torch.device:
+        return choose_device(self.device, type(self).__name__)
+
+    def _parameters(self, *, copy: bool = False) -> Parameters:
+        """W, a, b on the device; shared with the arrays of the estimator where that is possible."""
+        arrays = (self.components_.T, self.intercept_hidden_, self.intercept_visible_)
+        tensors = [torch.from_numpy(np.ascontiguousarray(array)) for array in arrays]
+        W, a, b = (t.to(self._device, copy=copy) for t in tensors)
+        return Parameters(W.T, a, b)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "components_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        tags.transformer_tags.preserves_dtype = []  # features are float32 whatever the counts are
+        tags.non_deterministic = False
+        return tags
+
+
+def require_sensible(policy: LatentWords, n: Tensor, owner: str) -> None:
+    """Refuse a policy that drowns the documents in latent words."""
+    latent, seen = float(policy(n).mean()), float(n.mean())
+    require(
+        latent <= MOST_LATENT_WORDS_PER_WORD * seen,
+        owner,
+        "latent_words",
+        f"at most {MOST_LATENT_WORDS_PER_WORD:,} latent words for each word of a document; these "
+        f"have {seen:.1f} words on average and would get {latent:,.0f}. Near their length is a "
+        "good start",
+        policy,
+    )

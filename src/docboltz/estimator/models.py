@@ -1,0 +1,115 @@
+"""`OverReplicatedSoftmax` and `ReplicatedSoftmax`: the two models of the paper as estimators."""
+
+from __future__ import annotations
+
+import os
+from numbers import Integral
+from typing import Any, Literal
+
+from torch import Tensor
+
+from docboltz.errors import require
+from docboltz.estimator.base import TopicModel
+from docboltz.inference import Inference
+from docboltz.model.latent_words import FixedLatentWords, LatentWords
+from docboltz.training.pretrain import Pretraining
+
+
+class OverReplicatedSoftmax(TopicModel):
+    """The two-layer Deep Boltzmann Machine for documents of Srivastava, Salakhutdinov and Hinton.
+
+    Parameters
+    ----------
+    n_components : number of binary topic units, F.
+    latent_words : how many latent words M strengthen the prior of each document: a whole number, a
+        policy (`FixedLatentWords`, `ProportionalLatentWords`, `LatentWordsUpTo`), or "auto": the
+        mean length of the training documents.
+    pretraining : settings of contrastive divergence, a `Pretraining`; None for its defaults.
+    inference : how `transform` infers topics, "fast" or "mean_field".
+    device : "auto" (CUDA where there is one), "cpu", "cuda", "cuda:1", ….
+    random_state : seed; the same seed on the same machine gives the same bits.
+    verbose : show a progress bar on a terminal.
+
+    Attributes
+    ----------
+    components_ : weights W of shape (n_components, n_words).
+    intercept_visible_ : word biases b of shape (n_words,).
+    intercept_hidden_ : topic biases a of shape (n_components,).
+    latent_words_ : the policy in force.
+    n_updates_ : minibatches learnt from.
+    n_features_in_ : size of the vocabulary.
+
+    Examples
+    --------
+    >>> from docboltz import OverReplicatedSoftmax, Pretraining
+    >>> counts = [[3, 1, 0, 0], [2, 2, 0, 0], [0, 0, 1, 3], [0, 0, 2, 1]]
+    >>> model = OverReplicatedSoftmax(2, pretraining=Pretraining(updates=50), random_state=0)
+    >>> model.fit_transform(counts).shape
+    (4, 2)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 128,
+        *,
+        latent_words: int | LatentWords | Literal["auto"] = "auto",
+        pretraining: Pretraining | None = None,
+        inference: Inference = "fast",
+        device: str = "auto",
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.latent_words = latent_words
+        self.pretraining = pretraining
+        self.inference = inference
+        self.device = device
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _choose_latent_words(self, n: Tensor) -> LatentWords:
+        choice = self.latent_words
+        if isinstance(choice, LatentWords):
+            return choice
+        if isinstance(choice, Integral) and not isinstance(choice, bool):
+            return FixedLatentWords(int(choice))
+        expected = "a whole number, a latent-word policy or 'auto'"
+        require(choice == "auto", type(self).__name__, "latent_words", expected, choice)
+        return FixedLatentWords(max(1, round(float(n.mean()))))
+
+
+class ReplicatedSoftmax(TopicModel):
+    """The Replicated Softmax of Salakhutdinov and Hinton: the model without latent words (M = 0).
+
+    Parameters and attributes are those of `OverReplicatedSoftmax`, but for `latent_words`.
+
+    >>> from docboltz import Pretraining, ReplicatedSoftmax
+    >>> model = ReplicatedSoftmax(2, pretraining=Pretraining(updates=50), random_state=0)
+    >>> model.fit([[3, 1, 0], [0, 2, 2]]).predict_words([[1, 0, 0]]).shape
+    (1, 3)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 128,
+        *,
+        pretraining: Pretraining | None = None,
+        inference: Inference = "fast",
+        device: str = "auto",
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.pretraining = pretraining
+        self.inference = inference
+        self.device = device
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _choose_latent_words(self, n: Tensor) -> LatentWords:
+        return FixedLatentWords(0)
+
+
+def load(path: str | os.PathLike[str], *, device: str = "auto") -> TopicModel:
+    """Read a saved model of either kind, for use on `device`."""
+    return TopicModel.load(path, device=device)

@@ -1,0 +1,93 @@
+"""Word counts of a batch of documents, sparse or dense, and what the equations ask of them.
+
+B documents, K words in the vocabulary. A batch is either a dense tensor (B, K) or `SparseCounts`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn.functional import embedding_bag
+
+
+@dataclass(frozen=True)
+class SparseCounts:
+    """B documents in compressed rows: document i holds words[starts[i] : starts[i + 1]].
+
+    torch's own CSR tensors cannot pick rows and warn that they are in beta; three plain tensors can
+    live on any device and be cut into minibatches there.
+    """
+
+    starts: Tensor
+    """Where each document begins in `words`, and the end of the last one: (B + 1,) integers."""
+    words: Tensor
+    """Columns of the vocabulary: (nnz,) integers of the same type as `starts`."""
+    counts: Tensor
+    """How often each word occurs: (nnz,) floats."""
+    n_words: int
+    """Size of the vocabulary, K."""
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def to(self, device: torch.device | str, dtype: torch.dtype | None = None) -> SparseCounts:
+        """Return the same counts on another device or in another floating type."""
+        return SparseCounts(
+            self.starts.to(device),
+            self.words.to(device),
+            self.counts.to(device, dtype or self.counts.dtype),
+            self.n_words,
+        )
+
+    def rows(self, index: Tensor) -> SparseCounts:
+        """Pick documents, in the order of `index`."""
+        begin, size = self.starts[index], self.starts[index + 1] - self.starts[index]
+        starts = torch.cat([size.new_zeros(1), size.cumsum(0, dtype=size.dtype)])
+        # Entry e of picked document i sits at begin[i] + (e − starts[i]) in the source.
+        shift = torch.repeat_interleave(begin - starts[:-1], size)
+        take = torch.arange(len(shift), device=shift.device, dtype=shift.dtype) + shift
+        return SparseCounts(starts, self.words[take], self.counts[take], self.n_words)
+
+    def slice(self, begin: int, end: int) -> SparseCounts:
+        """Pick the documents begin, begin + 1, …, end − 1 without copying their entries."""
+        first, last = int(self.starts[begin]), int(self.starts[end])
+        return SparseCounts(
+            self.starts[begin : end + 1] - first,
+            self.words[first:last],
+            self.counts[first:last],
+            self.n_words,
+        )
+
+    def dense(self) -> Tensor:
+        """Spread the batch out as a (B, K) tensor. For minibatches only, never for a corpus."""
+        size = self.starts.diff()
+        row = torch.repeat_interleave(torch.arange(len(self), device=size.device), size)
+        flat = self.counts.new_zeros(len(self) * self.n_words)
+        flat.index_put_((row * self.n_words + self.words,), self.counts, accumulate=True)
+        return flat.view(len(self), self.n_words)
+
+
+def times(counts: Tensor | SparseCounts, matrix: Tensor) -> Tensor:
+    """x ↦ Σ_k x_k matrix_k for each document: (B, K) by (K, C) gives (B, C).
+
+    Sparse rows are summed one by one, so a document's result has the same bits in any batch.
+    """
+    if isinstance(counts, Tensor):
+        return counts @ matrix
+    return embedding_bag(
+        counts.words,
+        matrix.contiguous(),
+        counts.starts,
+        mode="sum",
+        per_sample_weights=counts.counts,
+        include_last_offset=True,
+    )
+
+
+def lengths(counts: Tensor | SparseCounts) -> Tensor:
+    """N = Σ_k v̂_k, the number of words of each document: (B,)."""
+    if isinstance(counts, Tensor):
+        return counts.sum(1)
+    return torch.segment_reduce(counts.counts, "sum", offsets=counts.starts, initial=0.0)

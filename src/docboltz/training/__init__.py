@@ -1,0 +1,1 @@
+"""Learning: schedules, statistics, and the loop that turns statistics into a model."""

@@ -1,0 +1,61 @@
+"""Marks that need a reason to run, and the small models every exact test shares."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from docboltz.model.latent_words import (
+    FixedLatentWords,
+    LatentWords,
+    LatentWordsUpTo,
+    ProportionalLatentWords,
+)
+from docboltz.model.parameters import Parameters
+
+POLICIES = [
+    FixedLatentWords(0),
+    FixedLatentWords(3),
+    ProportionalLatentWords(1.5),
+    LatentWordsUpTo(9),
+]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--slow", action="store_true", help="also run tests that take minutes")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if "slow" in item.keywords and not config.getoption("--slow"):
+            item.add_marker(pytest.mark.skip(reason="takes minutes; run with --slow"))
+        if "gpu" in item.keywords and not torch.cuda.is_available():
+            item.add_marker(pytest.mark.skip(reason="needs a CUDA device; this machine has none"))
+
+
+@pytest.fixture(params=POLICIES, ids=str)
+def policy(request: pytest.FixtureRequest) -> LatentWords:
+    return request.param
+
+
+@pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+def device(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+def random_parameters(F: int, K: int, *, seed: int = 0, scale: float = 1.0) -> Parameters:
+    """A float64 model with weights large enough that nothing factorises by accident."""
+    g = torch.Generator().manual_seed(seed)
+    W, a, b = (
+        scale * torch.randn(*shape, generator=g, dtype=torch.float64)
+        for shape in ((F, K), (F,), (K,))
+    )
+    return Parameters(W, a / 4, b)
+
+
+def random_counts(B: int, K: int, *, seed: int = 0, most: int = 4) -> torch.Tensor:
+    """Dense float64 counts; every document has at least one word."""
+    g = torch.Generator().manual_seed(seed)
+    counts = torch.randint(0, most, (B, K), generator=g).double()
+    counts[:, 0] += counts.sum(1) == 0
+    return counts

@@ -1,0 +1,274 @@
+"""What the estimators learn, and what they say to bad input."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+import torch
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+
+from docboltz import (
+    FixedLatentWords,
+    LatentWordsUpTo,
+    OverReplicatedSoftmax,
+    Pretraining,
+    ReplicatedSoftmax,
+)
+from docboltz.errors import (
+    EmptyDocumentsWarning,
+    FractionalCountsWarning,
+    InvalidCounts,
+    InvalidParameter,
+    TrainingDiverged,
+)
+from docboltz.model import exact
+from docboltz.model.conditionals import mean_field
+from docboltz.model.parameters import Parameters
+from tests.test_laws import corpus
+
+QUICK = Pretraining(updates=20)
+
+
+@pytest.fixture(scope="module")
+def fitted() -> OverReplicatedSoftmax:
+    return OverReplicatedSoftmax(4, pretraining=QUICK, random_state=0).fit(corpus())
+
+
+def in_float64(model: ReplicatedSoftmax | OverReplicatedSoftmax) -> Parameters:
+    arrays = (model.components_, model.intercept_hidden_, model.intercept_visible_)
+    return Parameters(*(torch.from_numpy(np.array(a)).double() for a in arrays))
+
+
+# ---- learning ----
+
+
+def test_learning_raises_the_exact_likelihood_above_the_unigrams() -> None:
+    """Four topics can be enumerated, so the gain over the unigram is known, not estimated."""
+    X, held_out = corpus(600, seed=0), corpus(100, seed=0)
+    model = ReplicatedSoftmax(4, pretraining=Pretraining(updates=400), random_state=0).fit(X)
+    counts = torch.from_numpy(held_out.toarray()).double()
+    none = torch.zeros(len(counts), dtype=torch.float64)
+    learnt = exact.log_likelihood(in_float64(model), counts, none)
+    unigram = counts @ torch.log_softmax(in_float64(model).b, 0)
+    gain = ((learnt - unigram) / counts.sum(1)).mean().item()
+    # The two kinds differ by more than half a nat a word; an untrained model gains 0.
+    assert gain > 0.5
+
+
+def test_kinds_of_documents_are_told_apart_without_labels() -> None:
+    rng = np.random.default_rng(0)
+    kinds = np.eye(2).repeat(10, axis=1) / 10
+    kind = rng.integers(0, 2, 300)
+    X = np.array([rng.multinomial(15, kinds[k]) for k in kind])
+    features = OverReplicatedSoftmax(
+        8, pretraining=Pretraining(updates=300), random_state=0
+    ).fit_transform(X)
+    unit = features / np.linalg.norm(features, axis=1, keepdims=True)
+    cosine = unit @ unit.T - 2 * np.eye(300)
+    assert (kind[cosine.argmax(1)] == kind).mean() > 0.99
+
+
+def test_automatic_latent_words_are_near_the_mean_length() -> None:
+    X = corpus()
+    model = OverReplicatedSoftmax(4, pretraining=QUICK).fit(X)
+    assert model.latent_words_ == FixedLatentWords(round(X.sum() / X.shape[0]))
+
+
+def test_no_latent_words_is_the_replicated_softmax() -> None:
+    X = corpus()
+    ors = OverReplicatedSoftmax(4, latent_words=0, pretraining=QUICK, random_state=3).fit(X)
+    rs = ReplicatedSoftmax(4, pretraining=QUICK, random_state=3).fit(X)
+    assert np.array_equal(ors.components_, rs.components_)
+    assert np.array_equal(ors.transform(X), rs.transform(X))
+    np.testing.assert_allclose(rs.transform(X, "mean_field"), rs.transform(X), atol=1e-6)
+
+
+def test_moving_the_topic_bias_into_the_weights_changes_nothing(fitted) -> None:
+    X = corpus()
+    with_bias = OverReplicatedSoftmax(4, pretraining=QUICK, random_state=0).fit(X)
+    with_bias.intercept_hidden_ = np.linspace(-0.3, 0.3, 4, dtype=np.float32)
+    with_bias.components_ = with_bias.components_ - with_bias.intercept_hidden_[:, None]
+    for inference in ("fast", "mean_field"):
+        np.testing.assert_allclose(
+            with_bias.transform(X, inference), fitted.transform(X, inference), atol=1e-4
+        )
+
+
+def test_next_word_is_the_mean_field_of_one_more_latent_word(fitted) -> None:
+    X = corpus(20, seed=4)
+    counts = torch.from_numpy(X.toarray()).double()
+    m = fitted.latent_words_(counts.sum(1))
+    found = torch.from_numpy(fitted.predict_words(X, inference="mean_field")).double()
+    expected = mean_field(in_float64(fitted), counts, m + 1).words
+    torch.testing.assert_close(found, expected, atol=1e-4, rtol=0)
+
+
+def test_next_word_is_the_oracles_where_mean_field_is_good() -> None:
+    """Weak weights: mean field errs in second order, so both inferences come near enumeration."""
+    model = OverReplicatedSoftmax(4, pretraining=QUICK, random_state=0).fit(corpus())
+    model.components_ = model.components_ * 0.02
+    X = corpus(20, seed=4)
+    counts = torch.from_numpy(X.toarray()).double()
+    p, m = in_float64(model), model.latent_words_(counts.sum(1))
+    expected = exact.next_word_mean(p, counts, m)
+    unigram = torch.softmax(p.b, 0)
+    spread = (expected - unigram).abs().max()
+    found = torch.from_numpy(model.predict_words(X, inference="mean_field")).double()
+    assert (found - expected).abs().max() < 0.02 * spread
+
+
+def test_without_weights_the_next_word_is_the_unigram() -> None:
+    model = OverReplicatedSoftmax(4, pretraining=QUICK, random_state=0).fit(corpus())
+    model.components_ = np.zeros_like(model.components_)
+    frequency = np.exp(model.intercept_visible_) / np.exp(model.intercept_visible_).sum()
+    for inference in ("fast", "mean_field"):
+        found = model.predict_words(corpus(3), inference=inference)
+        np.testing.assert_allclose(found, np.tile(frequency, (3, 1)), atol=1e-6)
+
+
+def test_partial_fits_do_not_touch_arrays_already_handed_out(fitted) -> None:
+    model = OverReplicatedSoftmax(4, pretraining=QUICK, random_state=0).partial_fit(corpus())
+    held = model.components_
+    before = held.copy()
+    model.partial_fit(corpus())
+    assert np.array_equal(held, before)
+
+
+def test_a_vocabulary_word_no_document_has_is_harmless() -> None:
+    X = corpus().tolil()
+    X[:, 5] = 0
+    model = OverReplicatedSoftmax(4, pretraining=QUICK, random_state=0).fit(X.tocsr())
+    assert np.isfinite(model.predict_words(corpus())).all()
+
+
+# ---- bad input ----
+
+
+def test_negative_counts_name_the_place(fitted) -> None:
+    X = corpus(3).toarray()
+    X[2, 7] = -4
+    with pytest.raises(InvalidCounts, match=r"got -4 at row 2, column 7.*raw counts"):
+        fitted.transform(X)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_nan_and_infinity_name_the_place(value, kind) -> None:
+    X = corpus(3).toarray().astype(float)
+    X[1, 4] = value
+    with pytest.raises(InvalidCounts, match=rf"finite.*got {value} at row 1, column 4"):
+        OverReplicatedSoftmax(4, pretraining=QUICK).fit(kind(X))
+
+
+def test_wrong_number_of_columns(fitted) -> None:
+    with pytest.raises(InvalidCounts, match=r"31 features.*expecting 30(.|\n)*vocabulary"):
+        fitted.transform(np.ones((2, 31)))
+
+
+def test_no_documents(fitted) -> None:
+    empty = sparse.csr_array((0, 30))
+    for method in (OverReplicatedSoftmax(4).fit, fitted.transform):
+        with pytest.raises(InvalidCounts, match=r"0 sample\(s\)(.|\n)*one row per document"):
+            method(empty)
+
+
+def test_no_words_at_all() -> None:
+    with pytest.raises(InvalidCounts, match=r"3 document.* without a single word"):
+        OverReplicatedSoftmax(4).fit(np.zeros((3, 5)))
+
+
+def test_empty_documents_are_counted_and_left_out() -> None:
+    X = corpus()
+    padded = sparse.vstack([X, sparse.csr_array((2, 30), dtype=X.dtype)])
+    with pytest.warns(EmptyDocumentsWarning, match="2 of 62 documents have no words"):
+        model = OverReplicatedSoftmax(4, pretraining=QUICK, random_state=0).fit(padded)
+    plain = OverReplicatedSoftmax(4, pretraining=QUICK, random_state=0).fit(X)
+    assert np.array_equal(model.components_, plain.components_)
+
+
+def test_an_empty_document_is_undecided(fitted) -> None:
+    assert (fitted.transform(np.zeros((1, 30))) == 0.5).all()
+
+
+def test_fractional_counts_warn_but_work() -> None:
+    X = corpus().toarray() / 3
+    with pytest.warns(FractionalCountsWarning, match="tf-idf"):
+        model = OverReplicatedSoftmax(
+            4, pretraining=Pretraining(updates=20, more_steps_every=5)
+        ).fit(X)
+    with pytest.warns(FractionalCountsWarning, match=r"OverReplicatedSoftmax.transform"):
+        assert np.isfinite(model.transform(X)).all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.transform(corpus().astype(float))
+
+
+def test_before_fit() -> None:
+    for method in ("transform", "predict_words"):
+        with pytest.raises(NotFittedError, match="fit"):
+            getattr(OverReplicatedSoftmax(4), method)(corpus())
+    with pytest.raises(NotFittedError):
+        OverReplicatedSoftmax(4).sample([3])
+    with pytest.raises(NotFittedError):
+        OverReplicatedSoftmax(4).save("never")
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"n_components": 0}, "'n_components' parameter of OverReplicatedSoftmax must be"),
+        ({"n_components": 2.5}, "'n_components'"),
+        ({"latent_words": -3}, "'m' parameter of FixedLatentWords must be"),
+        ({"latent_words": "many"}, "'latent_words'.*Got 'many' instead"),
+        ({"latent_words": 900_000}, "at most 1,000 latent words for each word"),
+        ({"latent_words": LatentWordsUpTo(1_000_000)}, "at most 1,000 latent words"),
+        ({"inference": "slow"}, "'fast' or 'mean_field'. Got 'slow'"),
+        ({"pretraining": {"updates": 3}}, "docboltz.Pretraining or None"),
+        ({"device": "cuda:99"}, "'device' parameter .*'cuda:99'"),
+        ({"device": "toaster"}, "'device' parameter .*'toaster'"),
+    ],
+    ids=str,
+)
+def test_settings_that_make_no_sense(settings, message) -> None:
+    with pytest.raises(InvalidParameter, match=message):
+        OverReplicatedSoftmax(**settings).fit(corpus())
+
+
+@pytest.mark.parametrize("lengths", [3, [-1], [2.5], [[1, 2]]], ids=str)
+def test_lengths_that_make_no_sense(fitted, lengths) -> None:
+    with pytest.raises(InvalidParameter, match=r"'lengths' parameter .* whole numbers"):
+        fitted.sample(lengths)
+
+
+@pytest.mark.parametrize("top", [0, 31, 1.5])
+def test_top_words_that_make_no_sense(fitted, top) -> None:
+    with pytest.raises(InvalidParameter, match=r"'top' parameter .* from 1 to 30"):
+        fitted.predict_words(corpus(), top=top)
+
+
+def test_divergence_leaves_no_model_behind() -> None:
+    model = OverReplicatedSoftmax(4, pretraining=Pretraining(updates=200, learning_rate=1e38))
+    with pytest.raises(TrainingDiverged, match="Lower the learning rate"):
+        model.fit(corpus())
+    with pytest.raises(NotFittedError):
+        model.transform(corpus())
+
+
+# ---- devices ----
+
+
+@pytest.mark.gpu
+def test_cuda_learns_and_agrees_with_the_cpu(tmp_path) -> None:
+    X = corpus(600)
+    settings = {"pretraining": Pretraining(updates=200, more_steps_every=100), "random_state": 0}
+    a, b = (OverReplicatedSoftmax(8, device="cuda", **settings).fit(X) for _ in range(2))
+    assert np.array_equal(a.components_, b.components_), "same seed, same device, same bits"
+    a.save(tmp_path / "model")
+    on_cpu = OverReplicatedSoftmax.load(tmp_path / "model", device="cpu")
+    for inference in ("fast", "mean_field"):
+        np.testing.assert_allclose(
+            on_cpu.transform(X, inference), a.transform(X, inference), atol=1e-4
+        )

@@ -1,0 +1,59 @@
+"""Gibbs chains against the enumerated p_D. Each test fails by chance once in a million."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from scipy import stats
+
+from docboltz.model import exact
+from docboltz.model.conditionals import word_mean
+from docboltz.sampling.chains import gibbs_sweep, sample_documents
+from tests.conftest import random_parameters
+
+FAILURE_RATE = 1e-6
+
+
+def state_counts(topics: torch.Tensor) -> torch.Tensor:
+    F = topics.shape[1]
+    return torch.bincount((topics.long() << torch.arange(F)).sum(1), minlength=2**F)
+
+
+@pytest.mark.parametrize("d", [1, 4, 15])
+def test_a_sweep_leaves_the_exact_distribution_as_it_is(d: int) -> None:
+    """Start in p_D exactly: one sweep, or thirty, must still be p_D."""
+    p, chains = random_parameters(3, 5, scale=0.6), 40_000
+    prior = exact.prior(p, torch.tensor([float(d)], dtype=torch.float64))[0]
+    g = torch.Generator().manual_seed(d)
+    state = torch.multinomial(prior, chains, replacement=True, generator=g)
+    topics = exact.topic_states(p)[state]
+    for _ in range(3):
+        topics, _ = gibbs_sweep(p, topics, torch.full((chains,), d), generator=g)
+    observed = state_counts(topics).numpy()
+    assert stats.chisquare(observed, (chains * prior).numpy()).pvalue > FAILURE_RATE
+
+
+@pytest.mark.parametrize("m", [0, 6])
+def test_sampled_documents_have_the_exact_word_distribution(m: int) -> None:
+    """One visible word per document: its distribution is Σ_h p_{1+M}(h) softmax(b + Wᵀh)."""
+    p, documents = random_parameters(3, 5, scale=0.6), 40_000
+    one = torch.ones(documents, dtype=torch.float64)
+    g = torch.Generator().manual_seed(m)
+    drawn = sample_documents(p, one, m * one, sweeps=60, generator=g)
+    prior = exact.prior(p, torch.tensor([1.0 + m], dtype=torch.float64))
+    expected = documents * (prior @ word_mean(p, exact.topic_states(p)))[0]
+    observed = torch.bincount(drawn.words, minlength=5)
+    assert stats.chisquare(observed.numpy(), expected.numpy()).pvalue > FAILURE_RATE
+
+
+def test_sampled_documents_have_the_exact_pair_distribution() -> None:
+    """Two words share their topics, so pairs tell a chain at p_2 from one at the marginals."""
+    p, documents = random_parameters(3, 4, scale=0.8), 40_000
+    two = torch.full((documents,), 2.0, dtype=torch.float64)
+    g = torch.Generator().manual_seed(5)
+    words = sample_documents(p, two, 0 * two, sweeps=60, generator=g).words
+    observed = torch.bincount(words[0::2] * 4 + words[1::2], minlength=16)
+    s = word_mean(p, exact.topic_states(p))
+    prior = exact.prior(p, two[:1])[0]
+    expected = documents * torch.einsum("s,si,sj->ij", prior, s, s).view(-1)
+    assert stats.chisquare(observed.numpy(), expected.numpy()).pvalue > FAILURE_RATE

@@ -1,0 +1,101 @@
+"""Is the word sampler a multinomial? Chi-square tests, each failing by chance once in a million."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import pytest
+import torch
+from scipy import stats
+
+from docboltz.sampling.words import sample_words
+
+FAILURE_RATE = 1e-6
+
+
+def generator(device: str = "cpu", seed: int = 0) -> torch.Generator:
+    return torch.Generator(device).manual_seed(seed)
+
+
+def assert_drawn_from(observed, expected) -> None:
+    """Chi-square of counts against expected counts, all large enough for the test to hold."""
+    assert min(expected) >= 5, "too few expected draws for a chi-square test"
+    assert stats.chisquare(observed, expected).pvalue > FAILURE_RATE
+
+
+def test_frequencies_over_many_lengths(device: str) -> None:
+    """Documents of 1 to 5,000 words side by side, each with its own distribution."""
+    n = torch.tensor([1, 0, 17, 5000, 300, 2], device=device)
+    copies = 2000
+    g = generator(device)
+    p = torch.softmax(2 * torch.randn(6, 8, generator=g, device=device), 1)
+    drawn = sample_words(p.repeat(copies, 1), n.repeat(copies), generator=g).dense()
+    assert torch.equal(drawn.sum(1).long(), n.repeat(copies))
+    totals = drawn.view(copies, 6, 8).double().sum(0).cpu()
+    for i in (2, 3, 4):
+        probability = p[i].double().cpu() / p[i].double().sum().cpu()
+        assert_drawn_from(totals[i].numpy(), (copies * n[i].item() * probability).numpy())
+
+
+def test_joint_distribution_is_multinomial() -> None:
+    """Marginals can be right while draws are not independent: check whole count vectors."""
+    probability, n, copies = [0.2, 0.5, 0.3], 4, 60_000
+    p = torch.tensor([probability]).expand(copies, 3)
+    drawn = sample_words(p, torch.full((copies,), n), generator=generator()).dense().long()
+    outcomes = [o for o in itertools.product(range(n + 1), repeat=3) if sum(o) == n]
+    observed = [int((drawn == torch.tensor(o)).all(1).sum()) for o in outcomes]
+    expected = [copies * stats.multinomial.pmf(o, n, probability) for o in outcomes]
+    assert_drawn_from(observed, expected)
+
+
+def test_order_of_draws_is_free() -> None:
+    """Successive words are independent: all ordered pairs have the product of probabilities."""
+    probability, copies = torch.tensor([0.1, 0.6, 0.3], dtype=torch.float64), 40_000
+    n = torch.full((copies,), 2)
+    words = sample_words(probability.expand(copies, 3), n, generator=generator()).words
+    pairs = torch.bincount(words[0::2] * 3 + words[1::2], minlength=9)
+    expected = copies * torch.outer(probability, probability).view(-1)
+    assert_drawn_from(pairs.numpy(), expected.numpy())
+
+
+def test_rare_words_of_a_large_vocabulary_keep_their_probability() -> None:
+    """A float32 sum over 300,000 words would shift probabilities more than this test allows."""
+    K, n = 300_000, 6_000_000
+    p = torch.ones(1, K)
+    p[0, 0] = K  # half the mass in the first word, so that the rest sit where float32 is coarse
+    words = sample_words(p, torch.tensor([n]), generator=generator()).words
+    observed = torch.bincount(words, minlength=K).view(-1, 1000)[1:].sum(1)
+    expected = torch.full((len(observed),), n * 1000 / (2 * K - 1)).double()
+    rest = n - observed.sum().item(), n - expected.sum().item()
+    assert_drawn_from([*observed.tolist(), rest[0]], [*expected.tolist(), rest[1]])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_impossible_words_are_never_drawn(dtype: torch.dtype) -> None:
+    p = torch.tensor([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.5, 0.5]])
+    drawn = sample_words(p.to(dtype), torch.full((4,), 200_000), generator=generator()).dense()
+    assert (drawn[p == 0] == 0).all()
+
+
+def test_rows_need_not_be_normalised() -> None:
+    p = torch.tensor([[2.0, 6.0]])
+    drawn = sample_words(p, torch.tensor([40_000]), generator=generator()).dense()[0]
+    assert_drawn_from(drawn.numpy(), [10_000, 30_000])
+
+
+def test_edges_of_the_unit_interval_stay_in_their_document(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A uniform of 1 − 2⁻⁵³ added to document 1,000 rounds up to 1,001."""
+    extremes = torch.tensor([0.0, 1 - 2**-53], dtype=torch.float64)
+    monkeypatch.setattr(torch, "rand", lambda n, **_: extremes.repeat(n // 2))
+    n = torch.full((1500,), 2)
+    drawn = sample_words(torch.ones(1500, 4) / 4, n, generator=generator())
+    assert drawn.words.view(-1, 2).tolist() == [[0, 3]] * 1500
+
+
+def test_same_seed_same_words_and_no_words_no_harm() -> None:
+    p, n = torch.ones(3, 5), torch.tensor([4, 0, 9])
+    a, b = (sample_words(p, n, generator=generator(seed=3)).words for _ in range(2))
+    assert torch.equal(a, b)
+    assert len(sample_words(p, torch.zeros(3), generator=generator()).words) == 0
+    assert math.isclose(sample_words(p, n, generator=generator()).counts.sum().item(), 13)

@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from docboltz import storage
+from docboltz.errors import InvalidModelFile, InvalidParameter
+from docboltz.storage import load_model, save_model
+
+ARRAYS = {"W": np.arange(6, dtype=np.float32).reshape(2, 3), "b": np.ones(3, np.float64)}
+SETTINGS = {"model": "Test", "stopped": None, "names": ["ä", "ß"]}
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    save_model(tmp_path / "model", ARRAYS, SETTINGS)
+    return tmp_path / "model"
+
+
+def test_round_trip(model: Path) -> None:
+    arrays, settings = load_model(model)
+    assert settings == SETTINGS
+    for name, array in ARRAYS.items():
+        assert np.array_equal(arrays[name], array)
+        assert arrays[name].dtype == array.dtype
+
+
+def test_memory_order_does_not_matter(tmp_path: Path) -> None:
+    save_model(tmp_path / "model", {"W": np.asfortranarray(ARRAYS["W"])}, {})
+    assert np.array_equal(load_model(tmp_path / "model")[0]["W"], ARRAYS["W"])
+
+
+def test_only_json_and_safetensors(model: Path) -> None:
+    assert sorted(f.suffix for f in model.iterdir()) == [".json", ".safetensors"]
+
+
+def test_saving_again_replaces_the_model_and_leaves_nothing_behind(model: Path) -> None:
+    save_model(model, {"W": ARRAYS["W"] + 1}, {"new": True})
+    assert load_model(model)[1] == {"new": True}
+    assert len(list(model.iterdir())) == 2
+
+
+@pytest.mark.parametrize("step", ["replace", "fsync"])
+@pytest.mark.parametrize("call", [1, 2])
+def test_a_crash_while_saving_keeps_the_old_model(
+    model: Path, monkeypatch: pytest.MonkeyPatch, step: str, call: int
+) -> None:
+    real, calls = getattr(os, step), 0
+
+    def crash(*args: object) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == call:
+            raise OSError("no space left on device")
+        real(*args)
+
+    monkeypatch.setattr(storage.os, step, crash)
+    with pytest.raises(OSError, match="no space"):
+        save_model(model, {"W": ARRAYS["W"] + 1}, {"new": True})
+    monkeypatch.undo()
+    arrays, settings = load_model(model)
+    assert settings == SETTINGS
+    assert np.array_equal(arrays["W"], ARRAYS["W"])
+    save_model(model, ARRAYS, {"again": True})
+    assert len(list(model.iterdir())) == 2
+
+
+def test_a_crash_in_the_first_save_does_not_block_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "parameters-0123456789abcdef.safetensors").write_bytes(b"half")
+    save_model(folder, ARRAYS, SETTINGS)
+    assert load_model(folder)[1] == SETTINGS
+
+
+def tensors(model: Path) -> Path:
+    return next(model.glob("*.safetensors"))
+
+
+def test_truncated_tensors_are_refused(model: Path) -> None:
+    data = tensors(model).read_bytes()
+    tensors(model).write_bytes(data[:-1])
+    with pytest.raises(InvalidModelFile, match="truncated or was changed"):
+        load_model(model)
+
+
+def test_tampered_tensors_are_refused(model: Path) -> None:
+    data = bytearray(tensors(model).read_bytes())
+    data[-1] ^= 1
+    tensors(model).write_bytes(data)
+    with pytest.raises(InvalidModelFile, match="truncated or was changed"):
+        load_model(model)
+
+
+def test_missing_tensors_are_refused(model: Path) -> None:
+    tensors(model).unlink()
+    with pytest.raises(InvalidModelFile, match="incomplete"):
+        load_model(model)
+
+
+def test_truncated_description_is_refused(model: Path) -> None:
+    text = (model / "model.json").read_text(encoding="utf-8")
+    (model / "model.json").write_text(text[:-20], encoding="utf-8")
+    with pytest.raises(InvalidModelFile, match="not valid JSON"):
+        load_model(model)
+
+
+def test_edited_description_is_refused(model: Path) -> None:
+    description = json.loads((model / "model.json").read_text(encoding="utf-8"))
+    description["settings"]["model"] = "Other"
+    (model / "model.json").write_text(json.dumps(description), encoding="utf-8")
+    with pytest.raises(InvalidModelFile, match=r"model.json was changed"):
+        load_model(model)
+
+
+def test_a_newer_format_asks_for_an_upgrade(model: Path) -> None:
+    description = {"format": "docboltz-model", "format_version": 99, "docboltz_version": "9.0"}
+    (model / "model.json").write_text(json.dumps(description), encoding="utf-8")
+    with pytest.raises(InvalidModelFile, match=r"format version 99.*docboltz 9.0.*Upgrade"):
+        load_model(model)
+
+
+@pytest.mark.parametrize("text", ["[]", "{}", '{"format": "something else"}', "null"])
+def test_foreign_json_is_refused(model: Path, text: str) -> None:
+    (model / "model.json").write_text(text, encoding="utf-8")
+    with pytest.raises(InvalidModelFile, match="does not describe a docboltz model"):
+        load_model(model)
+
+
+def test_no_model_there(tmp_path: Path) -> None:
+    with pytest.raises(InvalidModelFile, match="There is no docboltz model in"):
+        load_model(tmp_path / "nowhere")
+
+
+def test_a_description_cannot_point_outside_its_folder(model: Path) -> None:
+    description = json.loads((model / "model.json").read_text(encoding="utf-8"))
+    del description["checksum"]
+    description["tensors"] = "../elsewhere.safetensors"
+    description["checksum"] = storage._checksum(description)
+    (model / "model.json").write_text(json.dumps(description), encoding="utf-8")
+    with pytest.raises(InvalidModelFile, match="names a file outside"):
+        load_model(model)
+
+
+def test_a_file_or_a_foreign_folder_is_not_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(InvalidParameter, match="it is a file"):
+        save_model(tmp_path / "notes.txt", ARRAYS, SETTINGS)
+    with pytest.raises(InvalidParameter, match="holds other things"):
+        save_model(tmp_path, ARRAYS, SETTINGS)
+    assert [f.name for f in tmp_path.iterdir()] == ["notes.txt"]
