@@ -32,14 +32,8 @@ def save_model(path: str | os.PathLike[str], arrays: Arrays, settings: dict[str,
     """Write arrays and JSON-able settings to the folder `path`; replace a model there."""
     from safetensors.numpy import save
 
+    require_writable(path)
     folder = Path(path)
-    if folder.exists() and not folder.is_dir():
-        raise InvalidParameter(f"Cannot save a model to {folder}: it is a file. Name a folder.")
-    if folder.is_dir() and not (folder / DESCRIPTION).exists() and _foreign_files(folder):
-        raise InvalidParameter(
-            f"Cannot save a model to {folder}: the folder holds other things. Name a new folder, "
-            "or one that holds a model already."
-        )
     folder.mkdir(parents=True, exist_ok=True)
     # safetensors keeps the memory order, not the shape's: hand it row-major copies.
     data = save({name: np.ascontiguousarray(array) for name, array in arrays.items()})
@@ -60,6 +54,29 @@ def save_model(path: str | os.PathLike[str], arrays: Arrays, settings: dict[str,
     for old in folder.glob("parameters-*.safetensors"):
         if old.name != tensors:
             old.unlink(missing_ok=True)
+
+
+def require_writable(path: str | os.PathLike[str]) -> None:
+    """Say now, rather than after hours of training, that a model cannot be saved to `path`."""
+    folder = Path(path)
+    if folder.exists() and not folder.is_dir():
+        raise InvalidParameter(f"Cannot save a model to {folder}: it is a file. Name a folder.")
+    if folder.is_dir() and not (folder / DESCRIPTION).exists() and _foreign_files(folder):
+        raise InvalidParameter(
+            f"Cannot save a model to {folder}: the folder holds other things. Name a new folder, "
+            "or one that holds a model already."
+        )
+    parent = next(f for f in (folder, *folder.absolute().parents) if f.exists())
+    if not os.access(parent, os.W_OK):
+        raise InvalidParameter(
+            f"Cannot save a model to {folder}: no permission to write to {parent}. Name another "
+            "folder."
+        )
+
+
+def fingerprint(path: str | os.PathLike[str]) -> str:
+    """Return what tells a saved model from every other: the SHA-256 of its arrays."""
+    return str(_read_description(Path(path))["tensors_sha256"])
 
 
 def load_model(path: str | os.PathLike[str]) -> tuple[Arrays, dict[str, Any]]:

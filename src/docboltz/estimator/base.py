@@ -33,7 +33,7 @@ from docboltz.model.parameters import Gradient, Parameters
 from docboltz.progress import progress_bar
 from docboltz.storage import load_model, save_model
 from docboltz.training.pretrain import Pretraining
-from docboltz.training.trainer import TrainingState, shuffled_batches, train
+from docboltz.training.trainer import TrainingState, require_finite, shuffled_batches, train
 
 UNSEEN_WORD_COUNT = 0.1
 """Added to every word's count before b = log frequency: a word no document has stays finite."""
@@ -77,7 +77,12 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """
         counts = self._training_counts(X, reset=True)
         state = self._begin(counts)
-        self._pretrain(state, counts, self._pretraining.updates)
+        try:
+            self._pretrain(state, counts, self._pretraining.updates)
+        except KeyboardInterrupt:
+            if state.updates:
+                self._keep(state)  # usable as far as it got; the interrupt goes on its way
+            raise
         return self._keep(state)
 
     def partial_fit(self, X: ArrayLike, y: object = None) -> Self:
@@ -141,7 +146,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             )
 
     def _keep(self, state: TrainingState) -> Self:
-        """Make what was learnt the estimator's, once it is known to be finite."""
+        """Make what was learnt the estimator's, if it is finite."""
+        require_finite(state)
         p = state.parameters
         self.components_ = p.W.T.cpu().numpy().T
         self.intercept_hidden_, self.intercept_visible_ = p.a.cpu().numpy(), p.b.cpu().numpy()

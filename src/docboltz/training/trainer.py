@@ -11,7 +11,7 @@ from torch import Tensor
 from docboltz.errors import TrainingDiverged
 from docboltz.model.parameters import Gradient, Parameters
 
-Progress = Callable[[int, int], None]
+Progress = Callable[[int, int | None], None]
 """Called with the updates made and the updates planned."""
 
 CHECK_EVERY = 100  # updates between looks for NaN: a look waits for the device

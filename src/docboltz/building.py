@@ -1,0 +1,174 @@
+"""From a stream of documents to a folder with a model and a search store.
+
+The stream is read once: counts stay in memory, and of each text only a snippet is kept, on disk.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from docboltz.corpus.counting import count
+from docboltz.corpus.counts import Corpus
+from docboltz.corpus.document import Document
+from docboltz.corpus.text import TextAnalysis
+from docboltz.corpus.vocabulary import Vocabulary
+from docboltz.errors import InvalidCorpus
+from docboltz.estimator.base import TopicModel
+from docboltz.progress import progress_bar
+from docboltz.search.writer import StoreWriter
+from docboltz.storage import fingerprint, require_writable
+from docboltz.text_model import TextModel
+
+SNIPPET_CHARACTERS = 200
+BLOCK_DOCUMENTS = 16_384
+
+
+@dataclass(frozen=True)
+class Built:
+    """A finished model and how its making went."""
+
+    text_model: TextModel
+    n_documents: int
+    n_empty: int
+    interrupted: bool
+    """Training was stopped by Ctrl-C; the model holds what was learnt until then."""
+
+
+def build_model(
+    documents: Iterable[Document],
+    model: TopicModel,
+    out: Path,
+    *,
+    analysis: TextAnalysis,
+    min_df: int | float,
+    max_df: int | float,
+    max_words: int,
+    shown: bool,
+) -> Built:
+    """Count, train, save, index. Ctrl-C while training keeps the model as far as it got."""
+    require_writable(out)  # before minutes of training, not after
+    with _Snippets() as snippets:
+        corpus = _count(
+            documents,
+            snippets,
+            analysis,
+            shown=shown,
+            min_df=min_df,
+            max_df=max_df,
+            max_words=max_words,
+        )
+        if len(corpus) < 2:
+            raise InvalidCorpus(
+                "One document is not enough to learn topics from. If the file holds several, name "
+                "its format (one document per line is --format lines)."
+            )
+        interrupted = False
+        try:
+            model.fit(corpus.counts)
+        except KeyboardInterrupt:
+            if not hasattr(model, "components_"):
+                raise
+            interrupted = True
+        text_model = TextModel.of(model, corpus)
+        text_model.save(out)
+        _write_store(text_model, corpus, snippets, out, shown=shown)
+    return Built(text_model, len(corpus), corpus.n_empty, interrupted)
+
+
+def index_documents(
+    text_model: TextModel, documents: Iterable[Document], folder: Path, *, shown: bool
+) -> Corpus:
+    """Make `documents` the collection that searches with the model in `folder` look through."""
+    with _Snippets() as snippets:
+        corpus = _count(
+            documents, snippets, text_model.analysis, shown=shown, vocabulary=text_model.vocabulary
+        )
+        _write_store(text_model, corpus, snippets, folder, shown=shown)
+    return corpus
+
+
+def store_folder(model_folder: Path) -> Path:
+    """Where a model keeps its search store."""
+    return model_folder / "search"
+
+
+class _Snippets:
+    """The beginnings of texts, in a temporary file, in the order the texts came."""
+
+    def __enter__(self) -> _Snippets:
+        self._file: IO[str] = tempfile.TemporaryFile("w+", encoding="utf-8")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def add(self, document: Document) -> None:
+        """Keep a text's beginning, on one line."""
+        # A few times the length is enough for the start of even a widely spaced text.
+        start = " ".join(document.text[: 5 * SNIPPET_CHARACTERS].split())
+        self._file.write(json.dumps(start[:SNIPPET_CHARACTERS]) + "\n")
+
+    def __iter__(self) -> Iterator[str]:
+        self._file.seek(0)
+        return (json.loads(line) for line in self._file)
+
+
+def _count(
+    documents: Iterable[Document],
+    snippets: _Snippets,
+    analysis: TextAnalysis,
+    *,
+    shown: bool,
+    vocabulary: Vocabulary | None = None,
+    min_df: int | float = 1,
+    max_df: int | float = 1.0,
+    max_words: int | None = None,
+) -> Corpus:
+    with progress_bar("Reading", "documents", shown=shown) as update:
+        return count(
+            documents,
+            analysis,
+            vocabulary=vocabulary,
+            min_df=min_df,
+            max_df=max_df,
+            max_words=max_words,
+            on_document=snippets.add,
+            progress=lambda done: update(done, None),
+        )
+
+
+def _write_store(
+    text_model: TextModel, corpus: Corpus, snippets: _Snippets, folder: Path, *, shown: bool
+) -> None:
+    """Write features, ids, labels and snippets; features are centred, which sharpens cosines."""
+    model = text_model.model
+    lines = iter(snippets)
+    with (
+        progress_bar("Indexing", "documents", shown=shown) as update,
+        StoreWriter(
+            store_folder(folder),
+            n_features=len(text_model.activity),
+            model=fingerprint(folder),
+            mean=text_model.activity,
+        ) as store,
+    ):
+        for begin in range(0, len(corpus), BLOCK_DOCUMENTS):
+            end = min(begin + BLOCK_DOCUMENTS, len(corpus))
+            block = corpus.counts[begin:end]
+            features = model.transform(block)
+            features[np.diff(block.indptr) == 0] = 0  # no words: like nothing, not like everything
+            store.append(
+                features,
+                corpus.ids[begin:end],
+                corpus.labels[begin:end],
+                list(islice(lines, end - begin)),
+            )
+            update(end, len(corpus))

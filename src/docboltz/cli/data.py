@@ -1,0 +1,54 @@
+"""docboltz datasets: collections to try things on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from docboltz.cli.options import Json, Quiet
+from docboltz.cli.output import count_of, print_json, print_table, remark
+
+
+def datasets(
+    name: Annotated[str | None, typer.Argument(help="Fetch this one.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write it as JSON Lines to this file.")
+    ] = None,
+    part: Annotated[str, typer.Option(help="train, test or all.")] = "all",
+    path: Annotated[
+        Path | None, typer.Option(help="Where the data is, if it is not to be fetched.")
+    ] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """List the collections docboltz can fetch, or fetch one.
+
+    Example:  docboltz datasets 20newsgroups --part train --out news.jsonl
+    """
+    from docboltz.corpus.datasets import DATASETS, load_dataset
+    from docboltz.corpus.export import PARTS, write_json_lines
+    from docboltz.errors import require
+
+    require(part in PARTS, "docboltz datasets", "part", "train, test or all", part)
+    if name is None:
+        infos = [vars(info) for info in DATASETS.values()]
+        if json:
+            print_json(infos)
+            return
+        columns = {"name": "left", "what": "left", "size": "left", "from": "left"}
+        rows = [[i["name"], i["description"], i["size"], i["source"]] for i in infos]
+        print_table(None, columns, rows)
+        return
+    data = load_dataset(name, path=path, say=lambda message: remark(message, quiet=quiet))
+    sizes = {"train": len(data.train), "test": len(data.test)}
+    if out is not None:
+        n = write_json_lines(data, part, out)
+        remark(f"{count_of(n, 'document')} written to {out}", quiet=quiet)
+    if json:
+        print_json({"name": name, **sizes})
+    elif out is None:
+        remark(
+            f"{name}: {sizes['train']:,} training and {sizes['test']:,} test documents", quiet=quiet
+        )

@@ -1,0 +1,185 @@
+"""docboltz demo: the whole job on real text, with figures and times."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+
+from docboltz.cli.options import Device, Quiet
+from docboltz.cli.output import print_table, remark
+
+if TYPE_CHECKING:
+    from docboltz.corpus.datasets import TextDataset
+    from docboltz.text_model import TextModel, Topic
+
+QUERIES = {
+    "20newsgroups": (
+        "the shuttle launch was delayed again",
+        "which graphics card works with windows",
+        "goalie saved the playoff game",
+    ),
+    "docstrings": (
+        "eigenvalues of a sparse matrix",
+        "draw random samples from a distribution",
+        "convolution layer of a neural network",
+    ),
+}
+
+
+def demo(
+    dataset: Annotated[str, typer.Option(help="20newsgroups or docstrings.")] = "20newsgroups",
+    path: Annotated[
+        Path | None, typer.Option(help="20 Newsgroups on this machine, not to be fetched.")
+    ] = None,
+    topics: Annotated[int, typer.Option(min=1, help="Number of topic units.")] = 128,
+    updates: Annotated[int, typer.Option(min=1, help="Minibatches to learn from.")] = 3000,
+    device: Device = "auto",
+    quiet: Quiet = False,
+) -> None:
+    """Train on real text, show topics, search, and measure against LSI.
+
+    Example:  docboltz demo
+    """
+    from docboltz.building import build_model
+    from docboltz.corpus.cache import cache_folder
+    from docboltz.estimator.models import OverReplicatedSoftmax
+    from docboltz.training.pretrain import Pretraining
+
+    clock = _Clock()
+    with clock("fetch the text"):
+        data = _load(dataset, path, quiet)
+    out = cache_folder() / f"demo-{data.info.name}"
+    model = OverReplicatedSoftmax(
+        topics,
+        pretraining=Pretraining(updates=updates),
+        device=device,
+        random_state=0,
+        verbose=not quiet,
+    )
+    with clock("read, train, index"):
+        built = build_model(
+            data.train,
+            model,
+            out,
+            analysis=data.analysis,
+            min_df=1,
+            max_df=1.0,
+            max_words=data.max_words,
+            shown=not quiet,
+        )
+    text_model = built.text_model
+    sizes = f"{len(data.train):,} documents, {len(text_model.vocabulary):,} words"
+    Console(highlight=False).rule(f"{data.info.name}: {sizes}", align="left")
+    rows = [[f"{t.sharpness:.2f}", " ".join(t.words[:9])] for t in distinct(text_model.topics, 12)]
+    print_table("A dozen of the topics, sharpest first", {"bits": "right", "words": "left"}, rows)
+    with clock("three searches"):
+        _show_searches(text_model, out, QUERIES[data.info.name])
+    _show_figures(text_model, data, clock)
+    print_table("Time", {"step": "left", "seconds": "right"}, clock.rows())
+    typer.echo(f'\nThe model is in {out}\nTry: docboltz search "{out}" "your own words"')
+
+
+def _load(name: str, path: Path | None, quiet: bool) -> TextDataset:
+    """The dataset asked for, or docstrings where it cannot be had."""
+    from docboltz.corpus.datasets import load_dataset
+    from docboltz.errors import InvalidCorpus, require
+
+    require(name in QUERIES, "docboltz demo", "dataset", " or ".join(QUERIES), name)
+
+    def say(message: str) -> None:
+        remark(message, quiet=quiet)
+
+    try:
+        data = load_dataset(name, path=path, say=say)
+    except InvalidCorpus as error:
+        if name == "docstrings" or path is not None:
+            raise
+        remark(f"{error}\nGoing on with text that is here: the docstrings of Python packages.")
+        data = load_dataset("docstrings", say=say)
+    return data  # type: ignore[return-value]  # both names are texts
+
+
+def distinct(topics: tuple[Topic, ...], n: int) -> list[Topic]:
+    """Pick the sharpest topics that do not repeat each other's words."""
+    chosen: list[Topic] = []
+    seen: set[str] = set()
+    for topic in sorted(topics, key=lambda topic: -topic.sharpness):
+        leading = set(topic.words[:5])
+        if len(chosen) < n and len(leading & seen) <= 2:
+            chosen.append(topic)
+            seen |= leading
+    return chosen
+
+
+def _show_searches(text_model: TextModel, folder: Path, queries: tuple[str, ...]) -> None:
+    from docboltz.building import store_folder
+    from docboltz.search.store import SearchStore
+
+    store = SearchStore.open(store_folder(folder))
+    rows, scores = store.search(text_model.transform(queries), 4)
+    for query, hits, cosines in zip(queries, rows, scores, strict=True):
+        found = store.documents(hits)
+        table = [
+            [f"{cosine:.2f}", ", ".join(hit.labels), hit.snippet[:90]]
+            for hit, cosine in zip(found, cosines, strict=True)
+        ]
+        columns = {"cosine": "right", "label": "left", "text": "left"}
+        print_table(f'Search: "{query}"', columns, table)
+
+
+def _show_figures(text_model: TextModel, data: TextDataset, clock: _Clock) -> None:
+    """Retrieval and classification on the test part, beside LSI on the same counts."""
+    from sklearn.decomposition import TruncatedSVD
+    from sklearn.feature_extraction.text import TfidfTransformer
+    from sklearn.pipeline import make_pipeline
+
+    from docboltz.evaluation.classification import evaluate_classification
+    from docboltz.evaluation.retrieval import evaluate_retrieval
+
+    train, test = text_model.count(data.train), text_model.count(data.test)
+    labels, test_labels = ([d.labels[0] for d in part] for part in (data.train, data.test))
+    n_components = min(len(text_model.topics), train.counts.shape[1])
+    with clock("fit LSI"):
+        lsi = make_pipeline(TfidfTransformer(), TruncatedSVD(n_components, random_state=0))
+        lsi.fit(train.counts)
+    rows = []
+    for name, transformer in (("Over-Replicated Softmax", text_model.model), ("LSI", lsi)):
+        with clock(f"evaluate {name}"):
+            features: Any = transformer.transform(train.counts)
+            test_features: Any = transformer.transform(test.counts)
+            found = evaluate_retrieval(features, labels, test_features, test_labels)
+            accuracy = evaluate_classification(features, labels, test_features, test_labels)
+        rows.append(
+            [
+                f"{name}, {n_components} features",
+                f"{found.mean_average_precision:.3f}",
+                f"{found.mean_precision_at_10:.3f}",
+                f"{accuracy:.3f}",
+            ]
+        )
+    columns = {"test documents": "left", "MAP": "right", "P@10": "right", "accuracy": "right"}
+    print_table(f"{len(test):,} test documents as queries, then classified", columns, rows)
+
+
+class _Clock:
+    """Wall-clock time of named steps."""
+
+    def __init__(self) -> None:
+        self._steps: list[tuple[str, float]] = []
+
+    @contextmanager
+    def __call__(self, step: str) -> Iterator[None]:
+        begin = time.perf_counter()
+        yield
+        self._steps.append((step, time.perf_counter() - begin))
+
+    def rows(self) -> list[list[str]]:
+        """Steps and their seconds, with the total last."""
+        total = sum(seconds for _, seconds in self._steps)
+        return [[step, f"{seconds:.1f}"] for step, seconds in [*self._steps, ("total", total)]]

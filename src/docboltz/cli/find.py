@@ -1,0 +1,134 @@
+"""docboltz search, similar, index: documents that are about the same things."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from docboltz.cli.options import (
+    CorpusPaths,
+    Device,
+    Encoding,
+    FormatOption,
+    IdColumn,
+    Json,
+    LabelColumn,
+    LabelSeparator,
+    ModelFolder,
+    Neighbours,
+    Quiet,
+    TextColumn,
+    read,
+)
+from docboltz.cli.output import count_of, print_json, print_table, remark
+
+if TYPE_CHECKING:
+    from docboltz.search.store import SearchStore
+
+
+def search(
+    model: ModelFolder,
+    text: Annotated[str, typer.Argument(help="What to look for, in free text.")],
+    top: Neighbours = 10,
+    json: Json = False,
+) -> None:
+    """Find the documents nearest in topic to a text.
+
+    Example:  docboltz search model "problems installing a graphics driver"
+    """
+    from docboltz.errors import InvalidCorpus
+    from docboltz.text_model import TextModel
+
+    text_model = TextModel.load(model, device="cpu")
+    counts = text_model.count([text]).counts
+    if not counts.nnz:
+        raise InvalidCorpus(
+            f"The model knows none of these words: {text!r}. Try others; 'docboltz topics {model}' "
+            "shows some that it knows."
+        )
+    store = _open(model)
+    rows, scores = store.search(text_model.model.transform(counts), top)
+    _print_hits(store, rows[0].tolist(), scores[0].tolist(), json)
+
+
+def similar(
+    model: ModelFolder,
+    document_id: Annotated[str, typer.Argument(help="Id of a document of the collection.")],
+    top: Neighbours = 10,
+    json: Json = False,
+) -> None:
+    """Find the documents nearest in topic to one of the collection.
+
+    Example:  docboltz similar model 42
+    """
+    store = _open(model)
+    rows, scores = store.similar([store.row_of(document_id)], top)
+    _print_hits(store, rows[0].tolist(), scores[0].tolist(), json)
+
+
+def index(
+    model: ModelFolder,
+    corpus: CorpusPaths,
+    device: Device = "auto",
+    format: FormatOption = None,
+    text: TextColumn = None,
+    id: IdColumn = None,
+    label: LabelColumn = None,
+    label_separator: LabelSeparator = None,
+    encoding: Encoding = None,
+    quiet: Quiet = False,
+) -> None:
+    """Make another collection the one that is searched; the model stays as it is.
+
+    Example:  docboltz index model new-reviews.csv
+    """
+    from docboltz.building import index_documents
+    from docboltz.corpus.report import ReadReport
+    from docboltz.text_model import TextModel
+
+    report = ReadReport()
+    documents = read(
+        corpus,
+        report,
+        format=format,
+        text=text,
+        id=id,
+        label=label,
+        label_separator=label_separator,
+        encoding=encoding,
+    )
+    indexed = index_documents(
+        TextModel.load(model, device=device), documents, model, shown=not quiet
+    )
+    for problem in report.problems():
+        remark(problem, quiet=quiet)
+    remark(f"{count_of(len(indexed), 'document')} can be searched in {model}", quiet=quiet)
+
+
+def _open(model: Path) -> SearchStore:
+    """The model's store, if it was made by the model as it is now."""
+    from docboltz.building import store_folder
+    from docboltz.search.store import SearchStore
+    from docboltz.storage import fingerprint
+
+    return SearchStore.open(store_folder(model), model=fingerprint(model))
+
+
+def _print_hits(store: SearchStore, rows: list[int], scores: list[float], json: bool) -> None:
+    hits = store.documents(rows)
+    if json:
+        print_json(
+            [
+                {"id": h.id, "score": round(s, 6), "labels": list(h.labels), "snippet": h.snippet}
+                for h, s in zip(hits, scores, strict=True)
+            ]
+        )
+        return
+    table = [
+        [f"{s:.3f}", h.id, ", ".join(h.labels), h.snippet]
+        for h, s in zip(hits, scores, strict=True)
+    ]
+    columns = {"cosine": "right", "id": "left", "labels": "left", "text": "left"}
+    print_table(None, columns, table)

@@ -1,0 +1,122 @@
+"""A chunk of texts → sparse counts over numbers that the analysing process gives to terms.
+
+Every process numbers terms as it meets them and reports only the terms that are new since its last
+chunk. Whoever merges keeps one array per process, its number ↦ common number, so merging a chunk
+is one array look-up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from docboltz.corpus.text import REMEMBERED, TextAnalysis
+
+Integers = NDArray[np.int32]
+DROPPED = -1
+"""Number of a word that is not counted, such as a stop word."""
+OUTSIDE = -2
+"""Number of a term that a fixed vocabulary lacks."""
+WORDS_AT_ONCE = 1 << 12
+"""Words held as strings before they become numbers: few enough to stay in the processor's cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkCounts:
+    """The counts of a chunk: document i holds terms[starts[i] : starts[i + 1]]."""
+
+    starts: Integers
+    terms: Integers
+    counts: Integers
+    new_terms: tuple[str, ...]
+    """Terms that got the next free numbers in this chunk."""
+    new_forms: tuple[str, ...]
+    """The word each new term was first met as: "hockey" for the stem "hockei"."""
+    n_outside: int
+    """Tokens outside a fixed vocabulary."""
+
+
+class ChunkCounter:
+    """Counts chunks, numbering terms as they come or by a fixed vocabulary."""
+
+    def __init__(self, analysis: TextAnalysis, vocabulary: Sequence[str] | None = None) -> None:
+        self._analysis = analysis
+        self._numbers = _Numbers(analysis, vocabulary)
+
+    def count(self, texts: Sequence[str]) -> ChunkCounts:
+        """Count the terms of every text."""
+        words, lengths = self._number(texts)
+        rows = np.repeat(np.arange(len(texts)), lengths)
+        n_outside = int(np.count_nonzero(words == OUTSIDE))
+        kept = words >= 0
+        # One sort for the whole chunk: (document, term) packed into 64 bits.
+        keys = (rows[kept] << 32) | words[kept]
+        keys.sort()
+        first = np.flatnonzero(np.diff(keys, prepend=-1))
+        counts = np.diff(first, append=len(keys)).astype(np.int32)
+        keys = keys[first]
+        starts = np.searchsorted(keys, np.arange(len(texts) + 1) << 32).astype(np.int32)
+        terms = (keys & 0xFFFFFFFF).astype(np.int32)
+        return ChunkCounts(starts, terms, counts, *self._numbers.take_new(), n_outside)
+
+    def _number(self, texts: Sequence[str]) -> tuple[Integers, NDArray[np.int64]]:
+        """The number of every word of every text, one after the other, and the texts' lengths."""
+        lengths = np.zeros(len(texts), np.int64)
+        arrays = [np.empty(0, np.int32)]
+        pending: list[list[str]] = []
+        n_pending = 0
+        for row, text in enumerate(texts):
+            for words in self._analysis.words(text):
+                pending.append(words)
+                lengths[row] += len(words)
+                n_pending += len(words)
+                if n_pending > WORDS_AT_ONCE:
+                    arrays.append(self._look_up(pending, n_pending))
+                    pending, n_pending = [], 0
+        arrays.append(self._look_up(pending, n_pending))
+        return np.concatenate(arrays), lengths
+
+    def _look_up(self, words: list[list[str]], n: int) -> Integers:
+        numbers = map(self._numbers.__getitem__, chain.from_iterable(words))
+        return np.fromiter(numbers, np.int32, n)
+
+
+class _Numbers(dict[str, int]):
+    """word ↦ number of its term. Filled as words are met, so each word is analysed once."""
+
+    def __init__(self, analysis: TextAnalysis, vocabulary: Sequence[str] | None) -> None:
+        super().__init__()
+        self._term = analysis.term_of()
+        self._fixed = vocabulary is not None
+        self._terms = {term: number for number, term in enumerate(vocabulary or ())}
+        self._new_terms: list[str] = []
+        self._new_forms: list[str] = []
+
+    def __missing__(self, word: str) -> int:
+        if len(self) >= REMEMBERED:
+            self.clear()
+        number = self[word] = self._decide(self._term(word), word)
+        return number
+
+    def _decide(self, term: str | None, word: str) -> int:
+        if term is None:
+            return DROPPED
+        number = self._terms.get(term)
+        if number is not None:
+            return number
+        if self._fixed:
+            return OUTSIDE
+        number = self._terms[term] = len(self._terms)
+        self._new_terms.append(term)
+        self._new_forms.append(word)
+        return number
+
+    def take_new(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The terms numbered since the last call, in the order of their numbers, and their forms."""
+        new = tuple(self._new_terms), tuple(self._new_forms)
+        self._new_terms, self._new_forms = [], []
+        return new

@@ -1,0 +1,143 @@
+"""Which column holds the text, which the id, which the labels, and what their values mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from docboltz.errors import InvalidCorpus
+
+TEXT_NAMES = (
+    "text", "texts", "body", "content", "contents", "document", "doc", "article", "abstract",
+    "message", "review", "review_text", "reviewtext", "review_body", "comment", "comment_text",
+    "tweet", "post", "selftext", "sentence", "question", "description", "summary", "transcript",
+    "full_text", "fulltext", "raw_text", "clean_text", "tokens", "words", "data", "title",
+    "headline",
+)  # fmt: skip
+ID_NAMES = (
+    "id", "_id", "ids", "doc_id", "docid", "document_id", "uid", "uuid", "guid", "key", "pmid",
+    "doi", "arxiv_id", "article_id", "paper_id", "review_id", "tweet_id", "post_id", "docno",
+    "filename", "file", "path", "url",
+)  # fmt: skip
+LABEL_NAMES = (
+    "labels", "label", "label_text", "categories", "category", "classes", "class", "topics",
+    "topic", "tags", "tag", "targets", "target", "section", "genre", "newsgroup", "subject",
+    "sentiment", "y",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ColumnOptions:
+    """The columns a caller asked for; None means: find it by its name."""
+
+    text: str | Sequence[str] | None = None
+    """One column, or several whose texts are joined."""
+    id: str | None = None
+    label: str | None = None
+    label_separator: str | None = None
+    """Splits labels that are one string: "a;b" with ";"."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of one file."""
+
+    text: tuple[str, ...]
+    id: str | None
+    label: str | None
+    label_separator: str | None
+
+    def get(self, record: Mapping[str, Any]) -> tuple[str | None, str, tuple[str, ...]]:
+        """The id (None if missing), text and labels of a record."""
+        parts = [as_text(record.get(name)) for name in self.text]
+        text = parts[0] if len(parts) == 1 else "\n".join(part for part in parts if part)
+        name = as_text(record.get(self.id)).strip() if self.id is not None else ""
+        labels = (
+            () if self.label is None else as_labels(record.get(self.label), self.label_separator)
+        )
+        return name or None, text, labels
+
+    @property
+    def used(self) -> list[str]:
+        """Every column that is read, each once."""
+        names = [*self.text, self.id, self.label]
+        return list(dict.fromkeys(name for name in names if name is not None))
+
+
+def find_columns(
+    names: Sequence[str],
+    options: ColumnOptions,
+    where: str,
+    is_text: Callable[[str], bool] = lambda name: True,
+) -> Columns:
+    """Choose columns among `names`; `is_text` tells which of them may hold text."""
+    wanted = (options.text,) if isinstance(options.text, str) else tuple(options.text or ())
+    text = tuple(_named(name, names, where, "text") for name in wanted)
+    identity = None if options.id is None else _named(options.id, names, where, "id")
+    label = None if options.label is None else _named(options.label, names, where, "label")
+    taken = {*text, identity, label}
+    free = [name for name in names if name not in taken]
+    if not text:
+        candidates = [name for name in free if is_text(name)]
+        found = _known(candidates, TEXT_NAMES)
+        if found is None and len(candidates) == 1:
+            found = candidates[0]
+        if found is None:
+            raise InvalidCorpus(
+                f"{where} has no column with a usual name for texts (text, body, content, …). "
+                f"It has {_listed(names)}. Name the one that holds the text."
+            )
+        text = (found,)
+        free = [name for name in free if name != found]
+    identity = identity if identity is not None else _known(free, ID_NAMES)
+    label = label if label is not None else _known([n for n in free if n != identity], LABEL_NAMES)
+    return Columns(text, identity, label, options.label_separator)
+
+
+def as_text(value: Any) -> str:
+    """A text from whatever a column holds; lists are already tokenised texts."""
+    if isinstance(value, str):
+        return value
+    if value is None or value != value:  # NaN
+        return ""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if isinstance(value, (list, tuple)):
+        return " ".join(as_text(item) for item in value)
+    return str(value)
+
+
+def as_labels(value: Any, separator: str | None) -> tuple[str, ...]:
+    """Labels from a list or a single value; none of them empty, none twice."""
+    values = list(value) if isinstance(value, (list, tuple)) else [value]
+    labels = [as_text(item) for item in values]
+    if separator is not None:
+        labels = [part for label in labels for part in label.split(separator)]
+    return tuple(dict.fromkeys(stripped for label in labels if (stripped := label.strip())))
+
+
+def same_name(name: str, names: Iterable[str]) -> str | None:
+    """The column of that name, in capitals or not; None if there is none."""
+    lowered = name.strip().lower()
+    same = [other for other in names if other == name or other.strip().lower() == lowered]
+    return name if name in same else next(iter(same), None)
+
+
+def _known(names: Sequence[str], usual: Sequence[str]) -> str | None:
+    """The column whose name comes first among the usual ones."""
+    lowered = {name.strip().lower().replace(" ", "_"): name for name in reversed(names)}
+    return next((lowered[name] for name in usual if name in lowered), None)
+
+
+def _named(name: str, names: Sequence[str], where: str, what: str) -> str:
+    found = same_name(name, names)
+    if found is None:
+        raise InvalidCorpus(f"{where} has no {what} column {name!r}. It has {_listed(names)}.")
+    return found
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(repr(name) for name in names[:20])
+    more = f" and {len(names) - 20} more" if len(names) > 20 else ""
+    return f"the columns {shown}{more}" if names else "no columns"

@@ -1,0 +1,228 @@
+"""One pass over a stream of documents → a Corpus.
+
+Memory holds the counts, the ids and labels, and a few chunks of text. Vocabulary and counts do not
+depend on the number of processes.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from docboltz.corpus.chunks import ChunkCounter, Integers
+from docboltz.corpus.counts import Corpus, by_frequency, select_columns, total_counts
+from docboltz.corpus.document import Document
+from docboltz.corpus.text import TextAnalysis
+from docboltz.corpus.vocabulary import Vocabulary
+from docboltz.corpus.workers import OWN, Counted, count_with_workers
+from docboltz.errors import InvalidCorpus, require
+
+CHUNK_CHARACTERS = 1 << 20
+CHUNK_DOCUMENTS = 10_000
+ALONE_CHARACTERS = 4 << 20
+"""Text that this process counts before it starts workers: starting them takes as long."""
+
+
+def count(
+    documents: Iterable[Document],
+    analysis: TextAnalysis | None = None,
+    *,
+    vocabulary: Vocabulary | None = None,
+    min_df: int | float = 1,
+    max_df: int | float = 1.0,
+    max_words: int | None = None,
+    n_jobs: int = -1,
+    on_document: Callable[[Document], None] | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Corpus:
+    """Count the words of a stream of documents.
+
+    Words in fewer than `min_df` or more than `max_df` documents are dropped (whole numbers count
+    documents, fractions are shares of them, as in scikit-learn), then all but the `max_words` most
+    frequent. With a `vocabulary` its columns are taken as they are, and the other words are only
+    counted, in `Corpus.n_outside`. `n_jobs` processes analyse text, this one among them; -1 means
+    one for each core. Little text starts none. `on_document` sees every document as it passes, in
+    order, and `progress` how many have been counted.
+
+    >>> corpus = count([Document("1", "Ships at sea, ships in port.", ())])
+    >>> corpus.vocabulary.words, corpus.counts.toarray().tolist()
+    (('ship', 'port', 'sea'), [[2, 1, 1]])
+    """
+    analysis = analysis or TextAnalysis()
+    _check(min_df, max_df, max_words, n_jobs)
+    n_processes = (os.cpu_count() or 1) if n_jobs == -1 else n_jobs
+    stream = _Tap(documents, on_document)
+    merged = _Merged(vocabulary)
+    # Closed whatever happens, Ctrl-C included: workers end before the error is seen.
+    with closing(_counted(_chunks(stream), analysis, vocabulary, n_processes)) as chunks:
+        for chunk in chunks:
+            merged.add(chunk)
+            if progress:
+                progress(merged.n_documents)
+    if not stream.ids:
+        raise InvalidCorpus("There are no documents to count. Check the path and its format.")
+    counts, terms = merged.finish()
+    if vocabulary is not None:
+        counts.sort_indices()
+    else:
+        columns = _select(counts, terms, min_df, max_df, max_words)
+        n_before = int(counts.data.sum(dtype=np.int64))
+        counts = select_columns(counts, columns)
+        merged.n_outside = n_before - int(counts.data.sum(dtype=np.int64))
+        kept = [terms[column] for column in columns]
+        vocabulary = Vocabulary(kept, [merged.forms[term] for term in kept])
+    return Corpus(
+        counts, tuple(stream.ids), tuple(stream.labels), vocabulary, analysis, merged.n_outside
+    )
+
+
+def _check(min_df: object, max_df: object, max_words: object, n_jobs: object) -> None:
+    for name, df in (("min_df", min_df), ("max_df", max_df)):
+        whole = isinstance(df, int) and not isinstance(df, bool) and df >= 1
+        share = isinstance(df, float) and 0.0 <= df <= 1.0
+        require(whole or share, "count", name, "a whole number from 1 or a share, 0.0 to 1.0", df)
+    some = isinstance(max_words, int) and not isinstance(max_words, bool) and max_words >= 1
+    require(max_words is None or some, "count", "max_words", "None or at least 1", max_words)
+    jobs = isinstance(n_jobs, int) and (n_jobs == -1 or n_jobs >= 1)
+    require(jobs, "count", "n_jobs", "-1 or at least 1", n_jobs)
+
+
+class _Tap:
+    """Passes texts on and keeps what the corpus needs of each document."""
+
+    def __init__(
+        self, documents: Iterable[Document], on_document: Callable[[Document], None] | None
+    ) -> None:
+        self.ids: list[str] = []
+        self.labels: list[tuple[str, ...]] = []
+        self._documents = documents
+        self._on_document = on_document
+
+    def __iter__(self) -> Iterator[str]:
+        # Few distinct sets of labels: each is kept once, not once for every document.
+        known: dict[tuple[str, ...], tuple[str, ...]] = {}
+        for document in self._documents:
+            if self._on_document:
+                self._on_document(document)
+            self.ids.append(document.id)
+            self.labels.append(known.setdefault(document.labels, document.labels))
+            yield document.text
+
+
+def _chunks(texts: Iterable[str]) -> Iterator[list[str]]:
+    chunk: list[str] = []
+    size = 0
+    for text in texts:
+        chunk.append(text)
+        size += len(text)
+        if size >= CHUNK_CHARACTERS or len(chunk) >= CHUNK_DOCUMENTS:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
+
+
+def _counted(
+    chunks: Iterator[list[str]],
+    analysis: TextAnalysis,
+    vocabulary: Vocabulary | None,
+    n_processes: int,
+) -> Generator[Counted, None, None]:
+    """Count the first chunks here; for what follows get help if there is more than one core."""
+    counter = ChunkCounter(analysis, vocabulary)
+    size = 0
+    for chunk in chunks:
+        yield Counted(OWN, counter.count(chunk))
+        size += sum(map(len, chunk))
+        if n_processes > 1 and size >= ALONE_CHARACTERS:
+            break
+    ahead = next(chunks, None)
+    if ahead is not None:
+        rest = chain([ahead], chunks)
+        yield from count_with_workers(rest, counter, analysis, vocabulary, n_processes - 1)
+
+
+class _Merged:
+    """Counts of chunks, their terms renumbered to one common numbering."""
+
+    def __init__(self, vocabulary: Vocabulary | None) -> None:
+        self.n_documents = 0
+        self.n_outside = 0
+        self._fixed = vocabulary
+        self.forms: dict[str, str] = {}
+        self._numbers: dict[str, int] = {}
+        self._maps: dict[int, Integers] = {}
+        self._rows: list[Integers] = []
+        self._terms: list[Integers] = []
+        self._counts: list[Integers] = []
+
+    def add(self, counted: Counted) -> None:
+        """Take in a chunk. Chunks of one worker must come in the order in which it counted them."""
+        chunk = counted.counts
+        terms = chunk.terms
+        if self._fixed is None:
+            numbers = self._numbers
+            new = [numbers.setdefault(term, len(numbers)) for term in chunk.new_terms]
+            for term, form in zip(chunk.new_terms, chunk.new_forms, strict=True):
+                self.forms.setdefault(term, form)
+            known = self._maps.get(counted.worker, np.empty(0, np.int32))
+            if new:
+                known = np.concatenate([known, np.array(new, np.int32)])
+                self._maps[counted.worker] = known
+            terms = known[terms]
+        self._rows.append(np.diff(chunk.starts))
+        self._terms.append(terms)
+        self._counts.append(chunk.counts)
+        self.n_documents += len(chunk.starts) - 1
+        self.n_outside += chunk.n_outside
+
+    def finish(self) -> tuple[csr_array, Sequence[str]]:
+        """All counts, and the term of each column."""
+        terms: Sequence[str] = self._fixed if self._fixed is not None else list(self._numbers)
+        lengths = _joined(self._rows)
+        data, columns = _joined(self._counts), _joined(self._terms)
+        starts = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+        if starts[-1] <= np.iinfo(np.int32).max:
+            starts = starts.astype(np.int32)
+        return csr_array((data, columns, starts), shape=(len(lengths), len(terms))), terms
+
+
+def _joined(arrays: list[Integers]) -> Integers:
+    """Concatenate and free the parts, so that no more than two copies exist at a time."""
+    whole = np.concatenate([*arrays, np.empty(0, np.int32)])
+    arrays.clear()
+    return whole
+
+
+def _select(
+    counts: csr_array,
+    terms: Sequence[str],
+    min_df: int | float,
+    max_df: int | float,
+    max_words: int | None,
+) -> NDArray[np.int64]:
+    """The columns to keep, by falling frequency."""
+    n_documents = counts.shape[0]
+    if not terms:
+        raise InvalidCorpus(
+            f"None of the {n_documents} documents has a word left: they are empty, or "
+            "hold only stop words, short words or numbers. Check the language and the text column."
+        )
+    df = np.bincount(counts.indices, minlength=len(terms))
+    low = min_df if isinstance(min_df, int) else min_df * n_documents
+    high = max_df if isinstance(max_df, int) else max_df * n_documents
+    kept = (df >= low) & (df <= high)
+    if not kept.any():
+        raise InvalidCorpus(
+            f"No word is in at least {low:g} and at most {high:g} of the {n_documents} documents. "
+            f"Lower min_df (got {min_df}) or raise max_df (got {max_df})."
+        )
+    columns = np.flatnonzero(kept)
+    order = by_frequency(total_counts(counts)[columns], [terms[int(c)] for c in columns])
+    return columns[order[:max_words]]

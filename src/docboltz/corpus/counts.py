@@ -1,0 +1,137 @@
+"""Documents → counts: a sparse matrix with the documents' ids and labels and the vocabulary."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+
+from docboltz.corpus.text import TextAnalysis
+from docboltz.corpus.vocabulary import Vocabulary
+from docboltz.errors import InvalidCorpus, require
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """Counted documents. Row i of `counts` is the document `ids[i]`."""
+
+    counts: csr_array
+    """How often each word occurs in each document: (documents, words), 32-bit integers."""
+    ids: tuple[str, ...]
+    """A name for each document, no two alike."""
+    labels: tuple[tuple[str, ...], ...]
+    """The labels of each document; often none or one."""
+    vocabulary: Vocabulary
+    """The words of the columns."""
+    analysis: TextAnalysis | None = None
+    """How text became words; None if the counts did not come from text."""
+    n_outside: int = 0
+    """Words of the texts that have no column: unknown, too rare or too common ones."""
+
+    def __post_init__(self) -> None:
+        shape = (len(self.ids), len(self.vocabulary))
+        if self.counts.shape != shape or len(self.labels) != shape[0]:
+            raise InvalidCorpus(
+                f"A corpus of {shape[0]} ids and {shape[1]} words needs counts of shape {shape} "
+                f"and as many labels; got counts of shape {self.counts.shape} and "
+                f"{len(self.labels)} labels."
+            )
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def n_empty(self) -> int:
+        """Documents without a single word of the vocabulary."""
+        return int(np.count_nonzero(np.diff(self.counts.indptr) == 0))
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Number of counted words of each document: N of the model."""
+        sums = np.asarray(self.counts.sum(axis=1), dtype=np.int64)
+        return sums.reshape(-1)
+
+    @property
+    def label_names(self) -> tuple[str, ...]:
+        """Every label that occurs, in alphabetical order."""
+        return tuple(sorted({label for labels in self.labels for label in labels}))
+
+    def rows(self, index: ArrayLike) -> Corpus:
+        """Pick documents by number or mask, in the order given."""
+        picked = np.arange(len(self))[np.asarray(index)]
+        return replace(
+            self,
+            counts=self.counts[picked],
+            ids=tuple(self.ids[i] for i in picked),
+            labels=tuple(self.labels[i] for i in picked),
+        )
+
+    def without_empty(self) -> Corpus:
+        """The documents that have at least one word."""
+        return self.rows(np.diff(self.counts.indptr) > 0) if self.n_empty else self
+
+    def most_frequent(self, n_words: int) -> Corpus:
+        """Keep the most frequent words, by falling frequency."""
+        order = by_frequency(total_counts(self.counts), self.vocabulary)[:n_words]
+        return self.columns(order)
+
+    def columns(self, index: ArrayLike) -> Corpus:
+        """Pick words by number, in the order given; what is dropped counts as outside."""
+        picked = np.arange(len(self.vocabulary))[np.asarray(index)]
+        counts = select_columns(self.counts, picked)
+        dropped = int(self.counts.sum()) - int(counts.sum())
+        words, forms = self.vocabulary.words, self.vocabulary.forms
+        vocabulary = Vocabulary([words[i] for i in picked], [forms[i] for i in picked])
+        return replace(
+            self, counts=counts, vocabulary=vocabulary, n_outside=self.n_outside + dropped
+        )
+
+
+def split(corpus: Corpus, test_size: int | float, seed: int = 0) -> tuple[Corpus, Corpus]:
+    """Split documents at random into training and test: `test_size` documents or that share."""
+    n_train, _ = split_sizes(len(corpus), test_size)
+    order = np.random.default_rng(seed).permutation(len(corpus))
+    return corpus.rows(np.sort(order[:n_train])), corpus.rows(np.sort(order[n_train:]))
+
+
+def split_sizes(n: int, test_size: int | float) -> tuple[int, int]:
+    """How many of n documents go to training and to test, both at least one."""
+    whole = isinstance(test_size, int) and not isinstance(test_size, bool)
+    n_test = int(test_size) if whole else round(test_size * n)
+    require(
+        (whole or 0 < test_size < 1) and 0 < n_test < n,
+        "split",
+        "test_size",
+        f"a share between 0 and 1 or a number of documents below {n}, leaving some on each side",
+        test_size,
+    )
+    return n - n_test, n_test
+
+
+def total_counts(counts: csr_array) -> NDArray[np.int64]:
+    """How often each word occurs in all documents together."""
+    sums = np.bincount(counts.indices, weights=counts.data, minlength=counts.shape[1])
+    return sums.astype(np.int64)  # whole numbers up to 2⁵³ are exact in float64
+
+
+def by_frequency(totals: NDArray[np.int64], words: Sequence[str]) -> NDArray[np.int64]:
+    """Columns by falling frequency, ties in alphabetical order: the same in every run."""
+    alphabetical = np.array(sorted(range(len(words)), key=words.__getitem__), dtype=np.int64)
+    return alphabetical[np.argsort(-totals[alphabetical], kind="stable")]
+
+
+def select_columns(counts: csr_array, picked: NDArray[np.int64]) -> csr_array:
+    """counts[:, picked] with sorted indices, in one pass over the entries."""
+    new_column = np.full(counts.shape[1], -1, np.int32)
+    new_column[picked] = np.arange(len(picked), dtype=np.int32)
+    columns = new_column[counts.indices]
+    kept = columns >= 0
+    before = np.concatenate([[0], np.cumsum(kept)])
+    starts = before[counts.indptr]
+    shape = (counts.shape[0], len(picked))
+    result = csr_array((counts.data[kept], columns[kept], starts), shape=shape)
+    result.sort_indices()
+    return result

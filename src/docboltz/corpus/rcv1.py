@@ -1,0 +1,112 @@
+"""Reuters RCV1-v2: newswire stories as counts of stemmed terms, with 103 overlapping topics.
+
+scikit-learn fetches the collection as tf-idf weights; `recovery` turns them into counts, which are
+cached. A folder with counts.npz, topics.npz and topic_names.txt is read as it is. Terms come as
+numbers, without their words.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, load_npz, save_npz
+
+from docboltz.corpus.cache import cache_folder, written_whole
+from docboltz.corpus.counts import Corpus, split
+from docboltz.corpus.vocabulary import Vocabulary
+from docboltz.errors import InvalidCorpus
+
+N_TEST = {804_414: 10_000, 27_579: 2_579}
+"""Test documents of the full collection (the paper's) and of the part rebuilt for development."""
+_LOCAL = ("counts.npz", "topics.npz", "topic_names.txt")
+
+
+def load_rcv1(
+    path: Path | None, max_words: int, seed: int, say: Callable[[str], None]
+) -> tuple[Corpus, Corpus]:
+    """Training and test counts of the most frequent terms of the training documents."""
+    if path is None:
+        corpus = _full(None, say)
+    elif all((path / name).is_file() for name in _LOCAL):
+        corpus = _local(path)
+    elif (path / "RCV1").is_dir():
+        corpus = _full(path, say)
+    else:
+        raise InvalidCorpus(f"{path} does not hold RCV1-v2. {_what_to_do()}")
+    train, test = split(corpus, N_TEST.get(len(corpus), 0.1), seed)
+    train = train.most_frequent(max_words)
+    columns = [int(word) for word in train.vocabulary]
+    return train, test.columns(columns)
+
+
+def _what_to_do() -> str:
+    return (
+        "On a machine with a network run: python -c 'from sklearn.datasets import fetch_rcv1; "
+        "fetch_rcv1()'. Then copy the folder RCV1 from its scikit-learn data folder "
+        "(~/scikit_learn_data) into the one here, or give the path of the folder it is in. A "
+        f"folder with {', '.join(_LOCAL)} serves too."
+    )
+
+
+def _corpus(counts: Any, topics: Any, names: Sequence[str], ids: Sequence[str]) -> Corpus:
+    matrix = csr_array(counts, dtype=np.int32)
+    matrix.sort_indices()
+    topics = csr_array(topics)
+    labels = tuple(
+        tuple(names[topic] for topic in sorted(topics.indices[first:end]))
+        for first, end in zip(topics.indptr[:-1], topics.indptr[1:], strict=True)
+    )
+    vocabulary = Vocabulary(map(str, range(matrix.shape[1])))
+    return Corpus(matrix, tuple(ids), labels, vocabulary)
+
+
+def _local(folder: Path) -> Corpus:
+    try:
+        counts = load_npz(folder / "counts.npz")
+        topics = load_npz(folder / "topics.npz")
+        names = (folder / "topic_names.txt").read_text("utf-8").split()
+    except (OSError, ValueError, KeyError) as error:
+        raise InvalidCorpus(f"The files in {folder} could not be read: {error}.") from error
+    if topics.shape != (counts.shape[0], len(names)):
+        raise InvalidCorpus(
+            f"{folder} has {counts.shape[0]} documents and {len(names)} topic names, but topics of "
+            f"shape {topics.shape}."
+        )
+    return _corpus(counts, topics, names, [str(i) for i in range(counts.shape[0])])
+
+
+def _full(data_home: Path | None, say: Callable[[str], None]) -> Corpus:
+    from sklearn.datasets import fetch_rcv1
+
+    say("Loading RCV1-v2 through scikit-learn (656 MB to download the first time)")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # one for every retry; the error says it all
+            rcv1 = fetch_rcv1(
+                data_home=None if data_home is None else str(data_home),
+                download_if_missing=data_home is None,
+            )
+    except (OSError, EOFError) as error:  # no network is an OSError too
+        raise InvalidCorpus(f"RCV1-v2 could not be loaded: {error}. {_what_to_do()}") from error
+    counts = _recovered(rcv1.data, say)
+    ids = [str(number) for number in rcv1.sample_id]
+    return _corpus(counts, rcv1.target, list(map(str, rcv1.target_names)), ids)
+
+
+def _recovered(weights: Any, say: Callable[[str], None]) -> csr_array:
+    cached = cache_folder() / "rcv1" / "counts.npz"
+    if cached.is_file():
+        counts = csr_array(load_npz(cached))
+        if counts.shape == weights.shape and counts.nnz == weights.nnz:
+            return counts
+    from docboltz.corpus.recovery import recover_counts
+
+    say("Recovering counts from the weights (minutes, once)")
+    counts = recover_counts(csr_array(weights))
+    with written_whole(cached) as target:
+        save_npz(target, counts)
+    return counts

@@ -1,0 +1,310 @@
+"""Files with many documents → rows: CSV, TSV, JSON Lines, Parquet, one document per line."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from docboltz.corpus.columns import TEXT_NAMES, ColumnOptions, Columns, find_columns, same_name
+from docboltz.corpus.decoding import Decoder, decoded_lines, looks_binary, peek
+from docboltz.corpus.report import ReadReport
+from docboltz.errors import InvalidCorpus
+
+# Orange's .tab files: names, then types, then roles.
+_ORANGE_TYPES = {
+    "", "c", "continuous", "d", "discrete", "s", "string", "t", "time", "n", "numeric",
+    "categorical", "text",
+}  # fmt: skip
+_DELIMITERS = ",\t;|"
+ENOUGH_RECORDS = 1000
+"""JSON records after which a named column must have been seen."""
+
+
+class Row(NamedTuple):
+    """A document as a file gives it: its number in the file, and an id if the file has one."""
+
+    number: int
+    id: str | None
+    text: str
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """How to read a file with many documents."""
+
+    columns: ColumnOptions
+    encoding: str | None = None
+    header: bool = True
+    """The first row of a CSV or TSV names its columns; otherwise they are "1", "2", …"""
+    quotes: bool = True
+    """Quotes around a field of a CSV or TSV are not part of it."""
+
+
+@dataclass(frozen=True)
+class TableFile:
+    """An open file, the name to call it in messages, and where problems are reported."""
+
+    name: str
+    stream: io.BufferedReader
+    report: ReadReport
+
+    def lines(self, options: TableOptions) -> Iterator[str | None]:
+        """Decoded lines; None for one that is not text."""
+        head = peek(self.stream)
+        if options.encoding is None and looks_binary(head):
+            raise InvalidCorpus(
+                f"{self.name} does not look like text: it holds control characters. docboltz reads "
+                "text, CSV, TSV, JSON Lines and Parquet, also as .gz, .xz or .zst. If it is text "
+                "in a rare encoding, name the encoding."
+            )
+        return decoded_lines(self.stream, Decoder(self.report, options.encoding, head))
+
+
+def sniff(name: str, head: bytes) -> str:
+    """The format of a file whose name does not tell."""
+    start = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    if start.startswith(b"{"):
+        return "jsonl"
+    if start.startswith(b"[") and start[1:].lstrip().startswith(b"{"):
+        raise InvalidCorpus(
+            f"{name} is one JSON array. Documents are read one by one, so make it JSON Lines: "
+            "jq -c '.[]' in.json > out.jsonl"
+        )
+    first_line = start.split(b"\n", 1)[0].decode("utf-8", "replace").lower()
+    for delimiter in _DELIMITERS:
+        fields = [field.strip().strip('"') for field in first_line.split(delimiter)]
+        if len(fields) > 1 and any(field in TEXT_NAMES for field in fields):
+            return "tsv" if delimiter == "\t" else "csv"
+    return "lines"
+
+
+def read_lines(file: TableFile, options: TableOptions) -> Iterator[Row]:
+    """One document per line; blank lines only separate."""
+    for number, line in enumerate(file.lines(options), 1):
+        if line is None:
+            file.report.note("undecodable", f"{file.name}, line {number}")
+        elif line and not line.isspace():
+            yield Row(number, None, line, ())
+
+
+def read_json_lines(file: TableFile, options: TableOptions) -> Iterator[Row]:
+    """One JSON object (or string) per line."""
+    columns = _JsonColumns(options.columns, file.name)
+    n_good = 0
+    error: InvalidCorpus | None = None
+    for number, line in enumerate(file.lines(options), 1):
+        where = f"{file.name}, line {number}"
+        if line is None:
+            file.report.note("undecodable", where)
+            continue
+        if not line or line.isspace():
+            continue
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as reason:
+            error = error or InvalidCorpus(f"{where} is not JSON: {reason}.")
+            file.report.note("malformed", f"{where}: not JSON")
+            continue
+        if isinstance(record, str):
+            n_good += 1
+            yield Row(number, None, record, ())
+            continue
+        if not isinstance(record, dict):
+            error = error or InvalidCorpus(f"{where} is not a JSON object with a text.")
+            file.report.note("malformed", f"{where}: not an object")
+            continue
+        try:
+            row = Row(number, *columns.of(record).get(record))
+        except InvalidCorpus as reason:
+            error = error or reason
+            file.report.note("malformed", f"{where}: no text column")
+            continue
+        n_good += 1
+        if n_good == ENOUGH_RECORDS:
+            columns.check_named()
+        yield row
+    if error is not None and n_good == 0:
+        raise error
+    if 0 < n_good < ENOUGH_RECORDS:
+        columns.check_named()
+
+
+class _JsonColumns:
+    """The columns of JSON records, which may differ from line to line.
+
+    They are found once for each set of fields. A record may lack its id or label, but a column
+    that was named and that no record has is a spelling mistake.
+    """
+
+    def __init__(self, options: ColumnOptions, name: str) -> None:
+        self._options = options
+        self._name = name
+        self._known: dict[tuple[str, ...], Columns] = {}
+        self._fields: dict[str, None] = {}
+
+    def of(self, record: dict[str, Any]) -> Columns:
+        fields = tuple(record)
+        if fields not in self._known:
+            self._known[fields] = self._find(record)
+            self._fields.update(dict.fromkeys(fields))
+        return self._known[fields]
+
+    def check_named(self) -> None:
+        find_columns(list(self._fields), self._options, self._name)
+
+    def _find(self, record: dict[str, Any]) -> Columns:
+        def is_text(name: str) -> bool:
+            return record[name] is None or isinstance(record[name], (str, list))
+
+        options = self._options
+        text_only = ColumnOptions(text=options.text)
+        found = find_columns(list(record), text_only, self._name, is_text)
+        return Columns(
+            found.text,
+            same_name(options.id, record) if options.id is not None else found.id,
+            same_name(options.label, record) if options.label is not None else found.label,
+            options.label_separator,
+        )
+
+
+def read_delimited(file: TableFile, options: TableOptions, delimiter: str | None) -> Iterator[Row]:
+    """CSV, or TSV with delimiter "\\t"; None finds the delimiter in the first line."""
+    csv.field_size_limit(2**31 - 1)
+    feed = _CsvFeed(file.lines(options))
+    if delimiter is None:
+        delimiter = max(_DELIMITERS, key=feed.first_line().count)
+    quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if options.quotes else csv.QUOTE_NONE
+    rows = _csv_rows(csv.reader(feed, delimiter=delimiter, quoting=quoting), feed, file)
+    first = next(rows, None)
+    if first is None:
+        return
+    names = first[1] if options.header else [str(i + 1) for i in range(len(first[1]))]
+    columns = find_columns(names, options.columns, file.name)
+    pending = [] if options.header else [first]
+    if options.header and delimiter == "\t":
+        types = next(rows, None)
+        if types is not None and all(field.lower() in _ORANGE_TYPES for field in types[1]):
+            next(rows, None)
+        elif types is not None:
+            pending.append(types)
+    number = 0
+    for source in (iter(pending), rows):
+        for line, fields in source:
+            number += 1
+            if len(fields) > len(names):
+                message = f"{len(fields)} fields for {len(names)} columns"
+                file.report.note("malformed", f"{file.name}, line {line}: {message}")
+                continue
+            record = dict(zip(names, fields, strict=False))
+            if not any(name in record for name in columns.text):
+                file.report.note("malformed", f"{file.name}, line {line}: no text")
+                continue
+            yield Row(number, *columns.get(record))
+
+
+class _CsvFeed:
+    """Hands decoded lines to csv.reader and remembers what it cannot tell about a row."""
+
+    def __init__(self, lines: Iterator[str | None]) -> None:
+        self._lines = lines
+        self._ahead: list[str | None] = []
+        self.undecodable = False
+        self.n_quotes = 0
+
+    def first_line(self) -> str:
+        self._ahead = [next(self._lines, "")]
+        return self._ahead[0] or ""
+
+    def __iter__(self) -> Iterator[str]:
+        for source in (iter(self._ahead), self._lines):
+            for line in source:
+                if line is None:
+                    self.undecodable = True
+                    yield "\n"
+                elif "\r" in line:  # line ends of old Macintoshes
+                    yield from (part + "\n" for part in line.split("\r"))
+                else:
+                    self.n_quotes += line.count('"')
+                    yield line + "\n"
+
+
+def _csv_rows(reader: Any, feed: _CsvFeed, file: TableFile) -> Iterator[tuple[int, list[str]]]:
+    """Rows with the line each ends on; damaged rows are reported and passed over."""
+    while True:
+        before = reader.line_num
+        try:
+            fields = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            file.report.note("malformed", f"{file.name}, line {reader.line_num}: {error}")
+            continue
+        finally:
+            bad, feed.undecodable = feed.undecodable, False
+            n_quotes, feed.n_quotes = feed.n_quotes, 0
+        if bad:
+            file.report.note("undecodable", f"{file.name}, line {reader.line_num}")
+        elif n_quotes % 2 and reader.line_num > before + 1:
+            # The rest of the file went into one field; without a word, it would be one document.
+            where = f"{file.name}, line {before + 1}"
+            file.report.note(
+                "malformed",
+                f"{where}: its quote is never closed and swallows the lines up to "
+                f"{reader.line_num}; set quotes=False if quotes are part of the texts",
+            )
+        elif any(fields):
+            yield reader.line_num, fields
+
+
+def read_parquet(file: TableFile, options: TableOptions) -> Iterator[Row]:
+    """Parquet, a few hundred rows at a time."""
+    import pyarrow
+    import pyarrow.parquet
+
+    with contextlib.ExitStack() as stack:
+        source: Any = file.stream
+        if not _seekable(file.stream):
+            # Parquet is read from its end: what cannot seek is spooled to disk first.
+            source = stack.enter_context(tempfile.TemporaryFile())
+            shutil.copyfileobj(file.stream, source)
+            source.seek(0)
+        try:
+            table = pyarrow.parquet.ParquetFile(source, pre_buffer=False)
+            columns = find_columns(
+                table.schema_arrow.names, options.columns, file.name, _may_be_text(table)
+            )
+            number = 0
+            for batch in table.iter_batches(batch_size=256, columns=columns.used):
+                for record in batch.to_pylist():
+                    number += 1
+                    yield Row(number, *columns.get(record))
+        except pyarrow.ArrowException as error:
+            raise InvalidCorpus(f"{file.name} is not a readable Parquet file: {error}.") from error
+
+
+def _may_be_text(table: Any) -> Callable[[str], bool]:
+    import pyarrow.types as types
+
+    def is_text(name: str) -> bool:
+        kind = table.schema_arrow.field(name).type
+        if types.is_dictionary(kind):
+            kind = kind.value_type
+        tests = (types.is_string, types.is_large_string, types.is_string_view, types.is_list)
+        return any(test(kind) for test in tests)
+
+    return is_text
+
+
+def _seekable(stream: io.BufferedReader) -> bool:
+    # gzip and xz claim to seek, but start again from the beginning each time.
+    return isinstance(stream.raw, io.FileIO) and stream.seekable()

@@ -1,0 +1,155 @@
+"""Worker processes that count chunks of texts.
+
+Workers are started as fresh interpreters rather than by multiprocessing. Forking a process in which
+torch has threads can deadlock, and spawning imports the caller's main module again, torch with it:
+seconds and hundreds of megabytes for each worker. A worker here imports numpy and the analysis.
+"""
+
+from __future__ import annotations
+
+import pickle
+import signal
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from queue import SimpleQueue
+from typing import BinaryIO, NamedTuple
+
+from docboltz.corpus.chunks import ChunkCounter, ChunkCounts
+from docboltz.corpus.text import TextAnalysis
+from docboltz.errors import DocboltzError
+
+# A worker must find docboltz.corpus without running docboltz/__init__.py, which may load torch, and
+# everything else where this process finds it.
+_START = """
+import sys, types
+sys.path[:] = sys.argv[2:]
+package = types.ModuleType("docboltz")
+package.__path__ = [sys.argv[1]]
+sys.modules["docboltz"] = package
+from docboltz.corpus.workers import work
+work(sys.stdin.buffer, sys.stdout.buffer)
+"""
+
+
+OWN = -1
+"""The number of the process that reads and merges, which counts too."""
+
+
+class Counted(NamedTuple):
+    """The counts of a chunk and which worker numbered its terms."""
+
+    worker: int
+    counts: ChunkCounts
+
+
+def work(requests: BinaryIO, replies: BinaryIO) -> None:
+    """Answer chunks until the requests end: the life of a worker."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
+    counter = ChunkCounter(*pickle.load(requests))
+    while True:
+        try:
+            texts = pickle.load(requests)
+        except EOFError:
+            return
+        try:
+            reply: ChunkCounts | Exception = counter.count(texts)
+        except Exception as error:
+            reply = error
+        pickle.dump(reply, replies, pickle.HIGHEST_PROTOCOL)
+        replies.flush()
+
+
+def count_with_workers(
+    chunks: Iterable[Sequence[str]],
+    own: ChunkCounter,
+    analysis: TextAnalysis,
+    vocabulary: Sequence[str] | None,
+    n_workers: int,
+) -> Iterator[Counted]:
+    """Count chunks in `n_workers` processes and, when those have enough to do, with `own` here.
+
+    The counts come in the order of the chunks. As this process takes what the others leave, it
+    reads ahead for them when reading is slow and counts as much as they do when it is fast.
+    """
+    # Resolved, so that a worker need not import scikit-learn for its list of stop words.
+    settings = (analysis.resolved(), None if vocabulary is None else tuple(vocabulary))
+    workers = [_Worker(number, settings) for number in range(n_workers)]
+    idle: SimpleQueue[_Worker] = SimpleQueue()
+    for worker in workers:
+        idle.put(worker)
+
+    def ask(texts: Sequence[str]) -> Counted:
+        worker = idle.get()
+        try:
+            return Counted(worker.number, worker.ask(texts))
+        finally:
+            idle.put(worker)
+
+    pool = ThreadPoolExecutor(n_workers)  # threads only wait for pipes
+    waiting: deque[Future[Counted] | Counted] = deque()
+    try:
+        for chunk in chunks:
+            # A second chunk lies ready for each worker; more would only fill memory.
+            if sum(isinstance(w, Future) and not w.done() for w in waiting) < 2 * n_workers:
+                waiting.append(pool.submit(ask, chunk))
+            else:
+                waiting.append(Counted(OWN, own.count(chunk)))
+            while waiting and (isinstance(waiting[0], Counted) or waiting[0].done()):
+                yield _result(waiting.popleft())
+        while waiting:
+            yield _result(waiting.popleft())
+    finally:
+        for worker in workers:
+            worker.stop()
+        pool.shutdown(cancel_futures=True)
+
+
+def _result(counted: Future[Counted] | Counted) -> Counted:
+    return counted if isinstance(counted, Counted) else counted.result()
+
+
+class _Worker:
+    """A process that counts, and the pipes to it."""
+
+    def __init__(self, number: int, settings: object) -> None:
+        self.number = number
+        package = str(Path(__file__).parents[1])
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _START, package, *sys.path],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,  # Ctrl-C in a terminal reaches the parent only
+        )
+        self._settings: object | None = settings
+
+    def ask(self, texts: Sequence[str]) -> ChunkCounts:
+        try:
+            if self._settings is not None:
+                # Not before: large settings fill the pipe and would wait for the worker to start.
+                self._send(self._settings)
+                self._settings = None
+            self._send(texts)
+            assert self._process.stdout is not None
+            reply = pickle.load(self._process.stdout)
+        except (EOFError, OSError, pickle.UnpicklingError) as error:
+            raise DocboltzError(
+                "A worker process that counts words ended unexpectedly, perhaps for lack of "
+                "memory. Try again with n_jobs=1."
+            ) from error
+        if isinstance(reply, Exception):
+            raise reply
+        assert isinstance(reply, ChunkCounts)
+        return reply
+
+    def stop(self) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+    def _send(self, message: object) -> None:
+        assert self._process.stdin is not None
+        pickle.dump(message, self._process.stdin, pickle.HIGHEST_PROTOCOL)
+        self._process.stdin.flush()

@@ -1,0 +1,87 @@
+"""Topic features in files: Parquet with ids and labels, or a plain .npy array."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from docboltz.corpus.cache import written_whole
+from docboltz.corpus.counting import count
+from docboltz.corpus.counts import Corpus
+from docboltz.corpus.document import Document
+from docboltz.errors import InvalidParameter
+from docboltz.progress import progress_bar
+from docboltz.text_model import TextModel
+
+BLOCK_DOCUMENTS = 16_384
+
+
+def write_features(
+    text_model: TextModel,
+    documents: Iterable[Document],
+    out: Path,
+    *,
+    inference: Any = None,
+    shown: bool = False,
+) -> int:
+    """Write the topic features of documents to `out`, whole or not at all; return how many."""
+    write = {".parquet": _write_parquet, ".npy": _write_npy}.get(out.suffix)
+    if write is None:
+        raise InvalidParameter(
+            f"Features are written as .parquet or .npy. Got {out.name!r} instead."
+        )
+    with progress_bar("Reading", "documents", shown=shown) as update:
+        corpus = count(
+            documents,
+            text_model.analysis,
+            vocabulary=text_model.vocabulary,
+            progress=lambda done: update(done, None),
+        )
+    with progress_bar("Inferring", "documents", shown=shown) as update, written_whole(out) as file:
+
+        def blocks() -> Iterator[tuple[int, Any]]:
+            for begin in range(0, len(corpus), BLOCK_DOCUMENTS):
+                counts = corpus.counts[begin : begin + BLOCK_DOCUMENTS]
+                yield begin, text_model.model.transform(counts, inference)
+                update(min(begin + BLOCK_DOCUMENTS, len(corpus)), len(corpus))
+
+        write(file, corpus, len(text_model.activity), blocks())
+    return len(corpus)
+
+
+def _write_npy(
+    file: Path, corpus: Corpus, n_topics: int, blocks: Iterator[tuple[int, Any]]
+) -> None:
+    shape = (len(corpus), n_topics)
+    array = np.lib.format.open_memmap(file, mode="w+", dtype=np.float32, shape=shape)
+    for begin, features in blocks:
+        array[begin : begin + len(features)] = features
+    array.flush()
+
+
+def _write_parquet(
+    file: Path, corpus: Corpus, n_topics: int, blocks: Iterator[tuple[int, Any]]
+) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    schema = pa.schema(
+        [
+            ("id", pa.string()),
+            ("labels", pa.list_(pa.string())),
+            ("features", pa.list_(pa.float32(), n_topics)),
+        ]
+    )
+    with parquet.ParquetWriter(file, schema) as writer:
+        for begin, features in blocks:
+            end = begin + len(features)
+            flat = pa.array(features.reshape(-1))
+            columns = [
+                pa.array(corpus.ids[begin:end], pa.string()),
+                pa.array([list(labels) for labels in corpus.labels[begin:end]], schema[1].type),
+                pa.FixedSizeListArray.from_arrays(flat, n_topics),
+            ]
+            writer.write_table(pa.Table.from_arrays(columns, schema=schema))

@@ -1,0 +1,57 @@
+import pytest
+
+from docboltz.corpus.columns import ColumnOptions, as_labels, as_text, find_columns
+from docboltz.errors import InvalidCorpus
+
+NOTHING = ColumnOptions()
+
+
+def test_usual_names_are_found_in_any_case():
+    columns = find_columns(["Doc_ID", "Category", "Text", "x"], NOTHING, "f.csv")
+    assert (columns.text, columns.id, columns.label) == (("Text",), "Doc_ID", "Category")
+
+
+def test_the_more_telling_name_wins():
+    assert find_columns(["title", "abstract"], NOTHING, "f").text == ("abstract",)
+    assert find_columns(["title", "id"], NOTHING, "f").text == ("title",)
+
+
+def test_an_only_column_is_the_text():
+    assert find_columns(["whatever"], NOTHING, "f").text == ("whatever",)
+
+
+def test_named_columns_are_taken_and_joined():
+    options = ColumnOptions(text=("title", "abstract"), id="n", label="Topic")
+    columns = find_columns(["n", "title", "abstract", "topic", "id"], options, "f")
+    record = {"n": 7, "title": "A", "abstract": "b c", "topic": ["x", "y"], "id": "no"}
+    assert columns.get(record) == ("7", "A\nb c", ("x", "y"))
+
+
+def test_a_missing_column_lists_those_that_exist():
+    with pytest.raises(InvalidCorpus, match=r"no label column 'tag'.*'words', 'kind'"):
+        find_columns(["words", "kind"], ColumnOptions(label="tag"), "f.csv")
+    with pytest.raises(InvalidCorpus, match=r"usual name.*'a', 'b'"):
+        find_columns(["a", "b"], NOTHING, "f.csv")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [("a", "a"), (None, ""), (float("nan"), ""), (3, "3"), (["a", 1], "a 1"), (b"a", "a")],
+)
+def test_texts_from_any_value(value, text):
+    assert as_text(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "separator", "labels"),
+    [
+        ("a;b", None, ("a;b",)),
+        ("a; b;;a", ";", ("a", "b")),
+        (["a", None, "b"], None, ("a", "b")),
+        (None, None, ()),
+        ("", ";", ()),
+        (2, None, ("2",)),
+    ],
+)
+def test_labels_from_any_value(value, separator, labels):
+    assert as_labels(value, separator) == labels

@@ -1,0 +1,190 @@
+import os
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.feature_extraction.text import CountVectorizer
+
+from docboltz.corpus import counting
+from docboltz.corpus.counting import count
+from docboltz.corpus.document import Document
+from docboltz.corpus.text import TextAnalysis
+from docboltz.corpus.vocabulary import Vocabulary
+from docboltz.errors import InvalidCorpus, InvalidParameter
+
+WORDS = TextAnalysis(pretokenised=True)
+
+
+def documents(texts):
+    return [Document(str(i), text, (f"l{i % 2}",)) for i, text in enumerate(texts)]
+
+
+def sentences(n, seed=0):
+    rng = np.random.default_rng(seed)
+    words = [f"word{chr(97 + i % 26)}{chr(97 + i // 26)}s" for i in range(300)]
+    drawn = rng.zipf(1.5, size=(n, 12)) % 300
+    return [" ".join(words[i] for i in row) for row in drawn]
+
+
+def same(a, b):
+    return (
+        a.ids == b.ids
+        and a.labels == b.labels
+        and a.vocabulary == b.vocabulary
+        and a.n_outside == b.n_outside
+        and (a.counts != b.counts).nnz == 0
+        and a.counts.has_sorted_indices
+    )
+
+
+some_texts = st.lists(st.lists(st.sampled_from("abcdefg")).map(" ".join), min_size=1, max_size=8)
+
+
+@settings(deadline=None)
+@given(some_texts, st.sampled_from([1, 2, 0.3]), st.sampled_from([1.0, 0.8, 4]))
+def test_counts_equal_scikit_learn(texts, min_df, max_df):
+    theirs = CountVectorizer(analyzer=WORDS, min_df=min_df, max_df=max_df)
+    try:
+        expected = theirs.fit_transform(texts)
+    except ValueError:
+        with pytest.raises((InvalidCorpus, InvalidParameter)):
+            count(documents(texts), WORDS, min_df=min_df, max_df=max_df)
+        return
+    ours = count(documents(texts), WORDS, min_df=min_df, max_df=max_df)
+    assert sorted(ours.vocabulary) == list(theirs.get_feature_names_out())
+    columns = [theirs.vocabulary_[word] for word in ours.vocabulary]
+    assert np.array_equal(ours.counts.toarray(), expected.toarray()[:, columns])
+
+
+@pytest.fixture
+def small_chunks(monkeypatch):
+    """Chunks and thresholds so small that a little text keeps workers busy."""
+    monkeypatch.setattr(counting, "CHUNK_CHARACTERS", 5000)
+    monkeypatch.setattr(counting, "ALONE_CHARACTERS", 10_000)
+
+
+@pytest.mark.parametrize("n_jobs", [2, 3, -1])
+@pytest.mark.parametrize("fixed", [False, True])
+def test_the_number_of_processes_changes_nothing(small_chunks, n_jobs, fixed):
+    corpus = documents(sentences(3000))
+    vocabulary = Vocabulary(["wordba", "worda", "wordca"]) if fixed else None
+    options = {"vocabulary": vocabulary} if fixed else {"min_df": 2, "max_words": 150}
+    alone = count(corpus, TextAnalysis(), n_jobs=1, **options)
+    together = count(corpus, TextAnalysis(), n_jobs=n_jobs, **options)
+    assert same(alone, together)
+    assert alone.vocabulary.forms == together.vocabulary.forms
+    assert alone.n_outside > 0
+
+
+def test_stems_are_shown_as_the_word_they_were_first_met_as():
+    corpus = count(documents(["Hockey houses", "house hockey"]))
+    assert corpus.vocabulary.words == ("hockey", "hous")
+    assert corpus.vocabulary.forms == ("hockey", "houses")
+    assert corpus.columns([1]).vocabulary.forms == ("houses",)
+
+
+def test_little_text_starts_no_workers(monkeypatch):
+    monkeypatch.setattr(counting, "count_with_workers", None)
+    assert len(count(documents(sentences(2000)), n_jobs=2)) == 2000
+
+
+def test_words_come_by_falling_frequency_then_alphabet():
+    corpus = count(documents(["b b a c c", "d"]), WORDS)
+    assert corpus.vocabulary.words == ("b", "c", "a", "d")
+    assert count(documents(["b b a c c", "d"]), WORDS, max_words=2).vocabulary.words == ("b", "c")
+
+
+def test_counts_lengths_and_what_is_outside():
+    corpus = count(documents(["a a b", "z", ""]), WORDS, vocabulary=Vocabulary(["b", "a"]))
+    assert corpus.counts.toarray().tolist() == [[1, 2], [0, 0], [0, 0]]
+    assert corpus.counts.dtype == np.int32
+    assert (corpus.n_outside, corpus.n_empty) == (1, 2)
+
+
+def test_documents_can_be_watched_as_they_pass():
+    seen, progress = [], []
+    stream = iter(documents(["a", "b"]))
+    count(stream, WORDS, on_document=lambda d: seen.append(d.text[:50]), progress=progress.append)
+    assert seen == ["a", "b"]
+    assert progress == [2]
+
+
+def test_one_document():
+    assert count(documents(["sea and ships"])).counts.toarray().tolist() == [[1, 1]]
+
+
+def test_one_document_of_50_megabytes():
+    corpus = count(documents(["word ship " * 5_000_000]), n_jobs=2)
+    assert corpus.counts.toarray().tolist() == [[5_000_000, 5_000_000]]
+
+
+class TestBadInput:
+    def test_no_documents(self):
+        with pytest.raises(InvalidCorpus, match="no documents"):
+            count([])
+
+    def test_only_stop_words(self):
+        with pytest.raises(InvalidCorpus, match="stop words"):
+            count(documents(["the of and", "a 12"]))
+
+    def test_min_df_too_high(self):
+        with pytest.raises(InvalidCorpus, match=r"Lower min_df \(got 3\)"):
+            count(documents(["a b", "c"]), WORDS, min_df=3)
+
+    @pytest.mark.parametrize(
+        "options",
+        [{"min_df": 0}, {"min_df": 1.5}, {"max_df": -1}, {"max_words": 0}, {"n_jobs": 0}],
+    )
+    def test_options_that_make_no_sense(self, options):
+        with pytest.raises(InvalidParameter, match=next(iter(options))):
+            count(documents(["a"]), WORDS, **options)
+
+    def test_an_error_in_the_stream_ends_the_workers(self, small_chunks):
+        def broken():
+            yield from documents(sentences(1000))
+            raise InvalidCorpus("the file ends here")
+
+        with pytest.raises(InvalidCorpus, match="ends here"):
+            count(broken(), n_jobs=2)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sends SIGINT to a process group")
+def test_ctrl_c_ends_at_once_without_noise(tmp_path):
+    """The whole process group gets the signal, as from a terminal; nothing may be left behind."""
+    import signal
+
+    script = tmp_path / "endless.py"
+    script.write_text(
+        textwrap.dedent(
+            """
+            import itertools, sys
+            from docboltz.corpus.counting import count
+            from docboltz.corpus.document import Document
+            def endless():
+                for i in itertools.count():
+                    if i == 8000:
+                        print("counting", flush=True)
+                    yield Document(str(i), f"word{i % 100} " * 100, ())
+            try:
+                count(endless(), n_jobs=3)
+            except KeyboardInterrupt:
+                print("stopped")
+            """
+        )
+    )
+    run = subprocess.Popen(
+        [sys.executable, str(script)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert run.stdout is not None
+    assert run.stdout.readline() == "counting\n"
+    os.killpg(run.pid, signal.SIGINT)
+    out, err = run.communicate(timeout=30)  # pipes close only once the workers are gone
+    assert (out, err) == ("stopped\n", "")

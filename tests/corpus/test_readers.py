@@ -1,0 +1,220 @@
+import contextlib
+import gzip
+import io
+import lzma
+import sys
+
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from docboltz.corpus.readers import Document, ReadReport, read_documents
+from docboltz.errors import DocboltzError, InvalidCorpus, InvalidParameter
+
+
+def texts(paths, **options):
+    return [d.text for d in read_documents(paths, **options)]
+
+
+@pytest.fixture
+def stdin(monkeypatch):
+    def give(data):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+    return give
+
+
+@pytest.fixture
+def folder(tmp_path):
+    root = tmp_path / "posts"
+    for name, data in {
+        "plain": b"no label",
+        "sea/1": b"ships\nand sails",
+        "sea/2.txt.gz": gzip.compress(b"packed"),
+        "sky/deep/3": "Größe".encode("latin-1"),
+        "sky/.hidden": b"hidden",
+    }.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_bytes(data)
+    return root
+
+
+def test_a_folder_has_a_document_per_file_and_a_label_per_folder(folder):
+    assert list(read_documents(folder)) == [
+        Document("plain", "no label", ()),
+        Document("sea/1", "ships\nand sails", ("sea",)),
+        Document("sea/2.txt.gz", "packed", ("sea",)),
+        Document("sky/deep/3", "Größe", ("sky/deep",)),
+    ]
+
+
+def test_binary_and_unreadable_files_of_a_folder_are_counted(folder):
+    (folder / "film.mp4").write_bytes(bytes(range(256)) * 100)
+    (folder / "broken.gz").write_bytes(gzip.compress(b"cut off here" * 100)[:30])
+    (folder / "gone").symlink_to(folder / "nowhere")
+    report = ReadReport()
+    assert len(list(read_documents(folder, report=report))) == 4
+    assert (report.documents, report.undecodable, report.unreadable) == (4, 1, 2)
+
+
+def test_a_folder_of_tables_is_read_as_tables(tmp_path):
+    for i in range(2):
+        (tmp_path / f"part-{i}.csv").write_text(f"text,label\nwords {i},x\n")
+    documents = list(read_documents(tmp_path))
+    assert [d.text for d in documents] == ["words 0", "words 1"]
+    assert documents[0].id.endswith("part-0.csv:1")
+    assert len(list(read_documents(tmp_path, format="files"))) == 2
+
+
+@pytest.mark.parametrize(
+    ("suffix", "pack"),
+    [("gz", gzip.compress), ("xz", lzma.compress), ("zst", zstandard.compress)],
+)
+def test_compressed_files_and_standard_input(tmp_path, stdin, suffix, pack):
+    path = tmp_path / f"a.jsonl.{suffix}"
+    path.write_bytes(pack(b'{"text": "one"}\n') + pack(b'{"text": "two"}\n'))
+    assert texts(path) == ["one", "two"]
+    stdin(path.read_bytes())
+    assert texts("-") == ["one", "two"]
+    assert not sys.stdin.closed
+
+
+@pytest.mark.parametrize(
+    "data", [b"one\ntwo\n", b'{"text": "one"}\n{"text": "two"}\n', b"text,label\none,x\ntwo,y\n"]
+)
+def test_standard_input_is_sniffed(stdin, data):
+    stdin(data)
+    assert texts("-") == ["one", "two"]
+
+
+def test_parquet_from_standard_input(stdin, tmp_path):
+    import pyarrow
+    import pyarrow.parquet
+
+    pyarrow.parquet.write_table(pyarrow.table({"text": ["one"]}), tmp_path / "a")
+    stdin((tmp_path / "a").read_bytes())
+    assert texts("-") == ["one"]
+
+
+def test_several_paths_and_globs_in_order(tmp_path):
+    for name in "bac":
+        (tmp_path / f"{name}.txt").write_text(f"in {name}\n")
+    assert texts(str(tmp_path / "*.txt")) == ["in a", "in b", "in c"]
+    assert texts([tmp_path / "c.txt", tmp_path / "a.txt"]) == ["in c", "in a"]
+    named = list(read_documents([tmp_path / "c.txt", tmp_path / "a.txt"]))
+    assert named[1].id == f"{tmp_path / 'a.txt'}:1"
+
+
+def test_one_empty_file_among_others_is_no_error(tmp_path):
+    (tmp_path / "a.txt").write_text("")
+    (tmp_path / "b.txt").write_text("words\n")
+    assert texts(str(tmp_path / "*.txt")) == ["words"]
+
+
+def test_the_format_can_be_named(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("line 1\nline 2\n")
+    assert texts(path, format="files") == ["line 1\nline 2\n"]
+    assert texts(path) == ["line 1", "line 2"]
+    with pytest.raises(InvalidParameter, match="format"):
+        read_documents(path, format="xml")
+
+
+def test_taken_ids_get_a_suffix(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("id,text\na,1\na,2\na#2,3\na,4\n,5\n")
+    report = ReadReport()
+    documents = list(read_documents(path, report=report))
+    assert [d.id for d in documents] == ["a", "a#2", "a#2#2", "a#3", "5"]
+    assert report.duplicate_ids == 3
+
+
+@given(st.lists(st.sampled_from(["a", "b", "a#2", "3", ""]), min_size=1))
+def test_ids_always_differ(tmp_path_factory, ids):
+    path = tmp_path_factory.mktemp("ids") / "a.csv"
+    path.write_text("id,text\n" + "".join(f"{i},x\n" for i in ids))
+    found = [d.id for d in read_documents(path)]
+    assert len(found) == len(set(found)) == len(ids)
+
+
+def test_nothing_is_read_before_it_is_asked_for(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("word\n" * 100_000)
+    stream = read_documents(path)
+    assert next(stream).text == "word"
+    stream.close()
+
+
+class TestBadInput:
+    def test_missing_file(self, tmp_path):
+        with pytest.raises(InvalidCorpus, match="no file or folder"):
+            read_documents(tmp_path / "none.csv")  # at once, not when first read
+        with pytest.raises(InvalidCorpus, match="Nothing matches"):
+            read_documents(str(tmp_path / "*.csv"))
+        with pytest.raises(InvalidCorpus, match="no paths"):
+            read_documents([])
+
+    @pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.txt", "a.txt.gz", "a", "a.parquet"])
+    def test_empty_file(self, tmp_path, name):
+        empty = gzip.compress(b"") if name.endswith("gz") else b""
+        (tmp_path / name).write_bytes(empty)
+        with pytest.raises(InvalidCorpus, match=r"no documents|not a readable"):
+            list(read_documents(tmp_path / name))
+
+    def test_empty_folder(self, tmp_path):
+        with pytest.raises(InvalidCorpus, match="no documents"):
+            list(read_documents(tmp_path))
+
+    @pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.txt", "a.tsv", "a.bin"])
+    def test_binary_junk(self, tmp_path, name):
+        (tmp_path / name).write_bytes(bytes(range(256)) * 10)
+        with pytest.raises(InvalidCorpus, match="does not look like text"):
+            list(read_documents(tmp_path / name))
+
+    def test_junk_never_escapes_as_another_error(self, tmp_path):
+        import random
+
+        random.seed(0)
+        for name in ("a.csv", "a.jsonl", "a.txt", "a.parquet", "a.gz", "a.xz", "a.zst", "a"):
+            for size in (1, 10, 1000, 100_000):
+                (tmp_path / name).write_bytes(random.randbytes(size))
+                with contextlib.suppress(DocboltzError):
+                    list(read_documents(tmp_path / name))
+
+    def test_unreadable_file(self, tmp_path, monkeypatch):
+        path = tmp_path / "a.txt"
+        path.write_text("words\n")
+
+        def refuse(*args, **options):
+            raise PermissionError(13, "Permission denied")
+
+        monkeypatch.setattr("pathlib.Path.open", refuse)
+        with pytest.raises(InvalidCorpus, match=r"a.txt could not be read: Permission denied"):
+            list(read_documents(path))
+
+    def test_damaged_compression(self, tmp_path):
+        path = tmp_path / "a.txt.xz"
+        path.write_bytes(lzma.compress(b"word\n" * 10_000)[:-20])
+        with pytest.raises(InvalidCorpus, match="complete if it is compressed"):
+            list(read_documents(path))
+
+    def test_one_document_of_50_megabytes(self, tmp_path):
+        path = tmp_path / "a.txt"
+        path.write_text("word " * 10_000_000)
+        assert [len(t) for t in texts(path)] == [50_000_000]
+
+
+def test_raw_newsgroups(shared_data, tmp_path):
+    import tarfile
+
+    with tarfile.open(shared_data / "20news-bydate.tar.xz") as archive:
+        members = [m for m in archive if m.name.startswith("20news-bydate-test/sci.")]
+        archive.extractall(tmp_path, members, filter="data")
+    report = ReadReport()
+    documents = list(read_documents(tmp_path / "20news-bydate-test", report=report))
+    assert {d.labels for d in documents} == {
+        ("sci.crypt",), ("sci.electronics",), ("sci.med",), ("sci.space",),
+    }  # fmt: skip
+    assert len(documents) + report.undecodable == 1579
+    assert report.undecodable <= 2

@@ -1,0 +1,186 @@
+import json
+
+import pytest
+
+from docboltz.corpus.readers import ReadReport, read_documents
+from docboltz.corpus.tables import sniff
+from docboltz.errors import InvalidCorpus
+
+
+def read(path, content, **options):
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    report = ReadReport()
+    return list(read_documents(path, report=report, **options)), report
+
+
+def as_tuples(documents):
+    return [(d.id, d.text, d.labels) for d in documents]
+
+
+class TestLines:
+    def test_each_line_is_a_document_with_its_number(self, tmp_path):
+        documents, _ = read(tmp_path / "a.txt", "first one\n\nthird\n")
+        assert as_tuples(documents) == [("1", "first one", ()), ("3", "third", ())]
+
+    def test_undecodable_lines_are_counted(self, tmp_path):
+        documents, report = read(tmp_path / "a.txt", b"one\n" * 5000 + b"\x00\x01\nlast\n")
+        assert len(documents) == 5001
+        assert report.undecodable == 1
+        assert "line 5001" in report.problems()[0]
+
+
+class TestJsonLines:
+    def test_lists_of_labels(self, tmp_path):
+        lines = [
+            {"id": 5, "text": "a b", "labels": ["x", "y"]},
+            {"id": 6, "text": "c", "labels": []},
+        ]
+        documents, _ = read(tmp_path / "a.jsonl", "\n".join(map(json.dumps, lines)))
+        assert as_tuples(documents) == [("5", "a b", ("x", "y")), ("6", "c", ())]
+
+    def test_records_may_differ(self, tmp_path):
+        content = '{"text": "a"}\n{"label": "x", "text": null}\n"just a string"\n'
+        documents, report = read(tmp_path / "a.jsonl", content)
+        assert as_tuples(documents) == [
+            ("1", "a", ()),
+            ("2", "", ("x",)),
+            ("3", "just a string", ()),
+        ]
+        assert report.empty == 1
+
+    def test_tokens_may_be_a_list(self, tmp_path):
+        documents, _ = read(tmp_path / "a.jsonl", '{"tokens": [3, 1, 3]}\n')
+        assert documents[0].text == "3 1 3"
+
+    def test_bad_lines_are_counted(self, tmp_path):
+        content = '{"text": "a"}\n{"text": \n[1]\n{"other": 1}\n{"text": "b"}\n'
+        documents, report = read(tmp_path / "a.jsonl", content)
+        assert [d.id for d in documents] == ["1", "5"]
+        assert report.malformed == 3
+        assert "line 2" in report.problems()[0]
+
+    def test_no_good_line_is_an_error(self, tmp_path):
+        with pytest.raises(InvalidCorpus, match=r"line 1 is not JSON"):
+            read(tmp_path / "a.jsonl", "not\njson\n")
+        with pytest.raises(InvalidCorpus, match=r"'x', 'y'"):
+            read(tmp_path / "a.jsonl", '{"x": 1, "y": 2}\n')
+
+    def test_a_named_column_that_no_record_has(self, tmp_path):
+        with pytest.raises(InvalidCorpus, match="no label column 'tag'"):
+            read(tmp_path / "a.jsonl", '{"text": "a", "kind": "x"}\n' * 2000, label="tag")
+
+    def test_an_array_is_explained(self, tmp_path):
+        with pytest.raises(InvalidCorpus, match="jq -c"):
+            read(tmp_path / "a.json", '[\n {"text": "a"}\n]')
+
+
+class TestDelimited:
+    @pytest.mark.parametrize(
+        ("name", "delimiter"), [("a.csv", ","), ("a.csv", ";"), ("a.tsv", "\t")]
+    )
+    def test_quotes_and_line_breaks(self, tmp_path, name, delimiter):
+        content = f'id{delimiter}text{delimiter}label\n7{delimiter}"a ""b""\nc"{delimiter}x\n'
+        documents, _ = read(tmp_path / name, content)
+        assert as_tuples(documents) == [("7", 'a "b"\nc', ("x",))]
+
+    def test_a_plain_and_an_orange_tab_file(self, tmp_path):
+        documents, _ = read(tmp_path / "a.tab", "label\ttext\nx\tone two\n")
+        assert as_tuples(documents) == [("1", "one two", ("x",))]
+        orange = "Category\tText\nd\tstring\nclass\t\n\nx\tone two\n"
+        documents, _ = read(tmp_path / "a.tab", orange)
+        assert as_tuples(documents) == [("1", "one two", ("x",))]
+
+    def test_without_a_header(self, tmp_path):
+        documents, _ = read(
+            tmp_path / "a.csv", "3,title,body text\n", header=False, text="3", label="1"
+        )
+        assert as_tuples(documents) == [("1", "body text", ("3",))]
+
+    def test_rows_that_do_not_fit_are_counted(self, tmp_path):
+        documents, report = read(tmp_path / "a.csv", "label,text\nx,one\ny,two,three\nz\nw,four\n")
+        assert [d.text for d in documents] == ["one", "four"]
+        assert report.malformed == 2
+        assert "line 3: 3 fields for 2 columns" in report.problems()[0]
+
+    def test_an_open_quote_does_not_swallow_the_rest_in_silence(self, tmp_path):
+        content = 'text\tlabel\none\tx\n"two\ty\n' + "three\tz\n" * 50
+        documents, report = read(tmp_path / "a.tsv", content)
+        assert [d.text for d in documents] == ["one"]
+        assert "line 3: its quote is never closed" in report.problems()[0]
+        documents, _ = read(tmp_path / "a.tsv", content, quotes=False)
+        assert [d.text for d in documents[:2]] == ["one", '"two']
+        assert len(documents) == 52
+
+    def test_old_macintosh_lines_and_bom(self, tmp_path):
+        documents, _ = read(tmp_path / "a.csv", "\ufefftext,label\rone,x\rtwo,y\r")
+        assert as_tuples(documents) == [("1", "one", ("x",)), ("2", "two", ("y",))]
+
+    def test_undecodable_rows_are_counted(self, tmp_path):
+        content = b"text,label\n" + b"fine,x\n" * 20_000 + b"b\x00\x01,y\nlast,z\n"
+        documents, report = read(tmp_path / "a.csv", content)
+        assert (len(documents), report.undecodable) == (20_001, 1)
+
+    def test_labels_cut_at_a_separator(self, tmp_path):
+        documents, _ = read(tmp_path / "a.csv", "text,tags\na,x|y\n", label_separator="|")
+        assert documents[0].labels == ("x", "y")
+
+    def test_missing_column(self, tmp_path):
+        with pytest.raises(InvalidCorpus, match=r"no text column 'body'.*'words', 'kind'"):
+            read(tmp_path / "a.csv", "words,kind\na,b\n", text="body")
+
+    def test_a_field_of_50_megabytes(self, tmp_path):
+        documents, _ = read(tmp_path / "a.csv", "text,label\n" + "word " * 10_000_000 + ",x\n")
+        assert len(documents[0].text) == 50_000_000
+
+
+class TestParquet:
+    @pytest.fixture
+    def table(self):
+        import pyarrow
+
+        return pyarrow.table(
+            {
+                "uid": list(range(1000)),
+                "n": [1.5] * 1000,
+                "body": ["some text"] * 999 + [None],
+                "topics": [["a", "b"]] * 500 + [[]] * 500,
+            }
+        )
+
+    @pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
+    def test_by_batches_with_lists_of_labels(self, tmp_path, table, suffix):
+        import gzip
+
+        import pyarrow.parquet
+        import zstandard
+
+        pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
+        data = (tmp_path / "a.parquet").read_bytes()
+        pack = {"": bytes, ".gz": gzip.compress, ".zst": zstandard.compress}[suffix]
+        documents, report = read(tmp_path / f"b.parquet{suffix}", pack(data))
+        assert (documents[0].id, documents[0].labels) == ("0", ("a", "b"))
+        assert (len(documents), report.empty) == (1000, 1)
+
+    def test_damaged_and_lacking(self, tmp_path, table):
+        import pyarrow.parquet
+
+        with pytest.raises(InvalidCorpus, match="not a readable Parquet"):
+            read(tmp_path / "a.parquet", b"PAR1 but not really")
+        pyarrow.parquet.write_table(table.select(["uid", "n"]), tmp_path / "b.parquet")
+        with pytest.raises(InvalidCorpus, match="'uid', 'n'"):
+            list(read_documents(tmp_path / "b.parquet"))
+
+
+@pytest.mark.parametrize(
+    ("head", "format"),
+    [
+        (b"PAR1...", "parquet"),
+        (b' {"text": 1}', "jsonl"),
+        (b"id,Text,x\n1,2,3", "csv"),
+        (b"label\ttext\n", "tsv"),
+        (b"Once upon a time, there was text\n", "lines"),
+        (b"", "lines"),
+    ],
+)
+def test_formats_are_told_by_their_first_bytes(head, format):
+    assert sniff("x", head) == format

@@ -1,0 +1,72 @@
+import io
+import pickle
+import signal
+
+import pytest
+
+from docboltz.corpus import workers
+from docboltz.corpus.chunks import ChunkCounter
+from docboltz.corpus.text import TextAnalysis
+from docboltz.corpus.workers import count_with_workers
+from docboltz.errors import DocboltzError
+
+WORDS = TextAnalysis(pretokenised=True)
+
+
+def start(chunks, analysis=WORDS, n_workers=1):
+    return count_with_workers(chunks, ChunkCounter(analysis), analysis, None, n_workers)
+
+
+def test_a_worker_answers_until_its_requests_end():
+    requests, replies = io.BytesIO(), io.BytesIO()
+    for message in ((WORDS, None), ["a b a"], ["b c"]):
+        pickle.dump(message, requests)
+    requests.seek(0)
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        workers.work(requests, replies)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    replies.seek(0)
+    assert pickle.load(replies).new_terms == ("a", "b")
+    assert pickle.load(replies).new_terms == ("c",)
+
+
+def test_counts_come_in_the_order_of_the_chunks():
+    chunks = [[f"doc{i} " * (i % 7 + 1)] for i in range(60)]
+    counted = list(start(chunks, n_workers=2))
+    assert [c.counts.counts.tolist() for c in counted] == [[i % 7 + 1] for i in range(60)]
+
+
+def test_workers_do_not_load_torch_nor_scikit_learn(monkeypatch):
+    probe = workers._START.replace(
+        "work(", "assert not {'torch', 'sklearn', 'scipy'} & set(sys.modules); work("
+    )
+    monkeypatch.setattr(workers, "_START", probe)
+    assert list(start([["The ships"]], TextAnalysis()))
+
+
+def test_a_worker_that_dies_is_reported(monkeypatch, capfd):
+    monkeypatch.setattr(workers, "_START", "raise SystemExit(1)")
+    with pytest.raises(DocboltzError, match="n_jobs=1"):
+        list(start([["a"]]))
+
+
+def test_stopping_early_ends_the_workers(monkeypatch):
+    started = []
+    plain = workers._Worker
+
+    def remember(*args):
+        started.append(plain(*args))
+        return started[-1]
+
+    monkeypatch.setattr(workers, "_Worker", remember)
+
+    def endless():
+        while True:
+            yield ["a b"]
+
+    stream = start(endless(), n_workers=2)
+    next(stream)
+    stream.close()
+    assert [worker._process.poll() is not None for worker in started] == [True, True]
