@@ -1,9 +1,15 @@
 """Topic features, search and honest likelihoods for documents with the Over-Replicated Softmax."""
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+# OpenMP's threads spin while they wait for each other. On cores that other programs use too, each
+# of the thousands of small steps of a training run then waits for a time slice: measured 40 times
+# slower. Torch reads this when it is first imported; whoever sets it otherwise is respected.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 if TYPE_CHECKING:
     from docboltz.estimator.models import OverReplicatedSoftmax, ReplicatedSoftmax, load

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 import tempfile
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
@@ -20,12 +21,14 @@ from docboltz.corpus.counts import Corpus
 from docboltz.corpus.document import Document
 from docboltz.corpus.text import TextAnalysis
 from docboltz.corpus.vocabulary import Vocabulary
-from docboltz.errors import InvalidCorpus
-from docboltz.estimator.base import TopicModel
+from docboltz.errors import DocboltzError, EmptyDocumentsWarning, InvalidCorpus
 from docboltz.progress import progress_bar
 from docboltz.search.writer import StoreWriter
 from docboltz.storage import fingerprint, require_writable
-from docboltz.text_model import TextModel
+
+if TYPE_CHECKING:
+    from docboltz.estimator.base import TopicModel
+    from docboltz.text_model import TextModel
 
 SNIPPET_CHARACTERS = 200
 BLOCK_DOCUMENTS = 16_384
@@ -38,6 +41,7 @@ class Built:
     text_model: TextModel
     n_documents: int
     n_empty: int
+    """Documents without a word of the vocabulary: nothing was learnt from them."""
     interrupted: bool
     """Training was stopped by Ctrl-C; the model holds what was learnt until then."""
 
@@ -54,6 +58,8 @@ def build_model(
     shown: bool,
 ) -> Built:
     """Count, train, save, index. Ctrl-C while training keeps the model as far as it got."""
+    from docboltz.text_model import TextModel  # here: whoever only opens a store needs no torch
+
     require_writable(out)  # before minutes of training, not after
     with _Snippets() as snippets:
         corpus = _count(
@@ -72,14 +78,23 @@ def build_model(
             )
         interrupted = False
         try:
-            model.fit(corpus.counts)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", EmptyDocumentsWarning)  # Built says how many
+                model.fit(corpus.counts)
         except KeyboardInterrupt:
             if not hasattr(model, "components_"):
                 raise
             interrupted = True
         text_model = TextModel.of(model, corpus)
         text_model.save(out)
-        _write_store(text_model, corpus, snippets, out, shown=shown)
+        try:
+            _write_store(text_model, corpus, snippets, out, shown=shown)
+        except (DocboltzError, KeyboardInterrupt) as error:
+            cause = f"{error} The" if str(error) else "the"
+            raise type(error)(
+                f"{cause} model in {out} is complete, but its documents cannot be searched yet: "
+                f"'docboltz index {out} CORPUS' makes them so."
+            ) from error
     return Built(text_model, len(corpus), corpus.n_empty, interrupted)
 
 

@@ -12,7 +12,7 @@ from docboltz.corpus.cache import written_whole
 from docboltz.corpus.counting import count
 from docboltz.corpus.counts import Corpus
 from docboltz.corpus.document import Document
-from docboltz.errors import InvalidParameter
+from docboltz.errors import InvalidParameter, require
 from docboltz.progress import progress_bar
 from docboltz.text_model import TextModel
 
@@ -33,6 +33,8 @@ def write_features(
         raise InvalidParameter(
             f"Features are written as .parquet or .npy. Got {out.name!r} instead."
         )
+    known = inference in (None, "fast", "mean_field")
+    require(known, "write_features", "inference", "'fast' or 'mean_field'", inference)
     with progress_bar("Reading", "documents", shown=shown) as update:
         corpus = count(
             documents,
@@ -55,11 +57,12 @@ def write_features(
 def _write_npy(
     file: Path, corpus: Corpus, n_topics: int, blocks: Iterator[tuple[int, Any]]
 ) -> None:
-    shape = (len(corpus), n_topics)
-    array = np.lib.format.open_memmap(file, mode="w+", dtype=np.float32, shape=shape)
-    for begin, features in blocks:
-        array[begin : begin + len(features)] = features
-    array.flush()
+    # Not a memory map: writing to one on a full disk kills the process instead of raising.
+    header = {"descr": "<f4", "fortran_order": False, "shape": (len(corpus), n_topics)}
+    with file.open("wb") as stream:
+        np.lib.format.write_array_header_1_0(stream, header)
+        for _, features in blocks:
+            stream.write(features.astype("<f4", copy=False).tobytes())
 
 
 def _write_parquet(

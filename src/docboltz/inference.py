@@ -94,7 +94,7 @@ def _topic_mean(p: Parameters, counts: SparseCounts, m: Tensor, inference: Infer
         return mean_field(p, counts, m).topics
     # A CPU rounds the last few float32 numbers of a batch otherwise than the rest. Taken in float64
     # and rounded back, a document's features have the same bits whatever else is in the batch.
-    return torch.sigmoid(fast_topic_input(p, counts, m).double()).to(p.W.dtype)
+    return fast_topic_input(p, counts, m).double().sigmoid_().to(p.W.dtype)
 
 
 def _blocks(

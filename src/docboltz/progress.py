@@ -19,19 +19,24 @@ def progress_bar(label: str, unit: str, *, shown: bool) -> Iterator[Update]:
     from rich.progress import (
         BarColumn,
         Progress,
+        Task,
         TextColumn,
         TimeElapsedColumn,
         TimeRemainingColumn,
     )
+    from rich.text import Text
+
+    class TimeLeft(TimeRemainingColumn):
+        def render(self, task: Task) -> Text:
+            return Text() if task.total is None else super().render(task).append(" left")
 
     console = Console(stderr=True)
     columns = (
         TextColumn("{task.description:<12}"),
-        BarColumn(bar_width=30),
+        BarColumn(bar_width=20),
         TextColumn("{task.fields[state]}"),
         TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
+        TimeLeft(),
     )
     with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
         task = bar.add_task(label, total=None, state="")

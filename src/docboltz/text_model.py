@@ -15,12 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+import docboltz.estimator.models  # noqa: F401  # a saved model's class is found among those loaded
 from docboltz.corpus.counting import count
 from docboltz.corpus.counts import Corpus
 from docboltz.corpus.document import Document
 from docboltz.corpus.text import TextAnalysis
 from docboltz.corpus.vocabulary import Vocabulary
-from docboltz.errors import InvalidModelFile
+from docboltz.device import choose_device
+from docboltz.errors import InvalidCorpus, InvalidModelFile
 from docboltz.estimator.base import TopicModel
 from docboltz.estimator.saving import describe, restore
 from docboltz.storage import load_model, save_model
@@ -97,12 +99,23 @@ class TextModel:
         features: NDArray[np.float32] = self.model.transform(self.count(texts).counts)
         return features
 
+    def query(self, text: str) -> sparse.csr_array:
+        """Counts of a text that is asked about, (1, K), which must hold a word the model knows."""
+        counts = self.count([text]).counts
+        if not counts.nnz:
+            some = ", ".join(self.vocabulary.forms[:5])
+            raise InvalidCorpus(
+                f"The model knows none of these words: {text!r}. It knows "
+                f"{len(self.vocabulary):,}, such as {some}."
+            )
+        return counts
+
     def next_words(self, text: str, n: int = 10) -> list[tuple[str, float, float]]:
         """Words the model expects beside `text`: word, probability, and how many times its average.
 
         The average is what the model expects beside a text it knows nothing about.
         """
-        counts = sparse.vstack([self.count([text]).counts, self.count([""]).counts], format="csr")
+        counts = sparse.vstack([self.query(text), self.count([""]).counts], format="csr")
         given, blank = np.asarray(self.model.predict_words(counts), np.float64)
         lift = given * np.log(given / blank)
         seen = counts[[0]].indices
@@ -127,6 +140,7 @@ class TextModel:
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, device: str = "auto") -> Self:
         """Read what `save` wrote, for use on `device`."""
+        choose_device(device, "TextModel.load")
         arrays, settings = load_model(path)
         text = settings.get("text")
         if text is None:

@@ -5,11 +5,13 @@ Every command imports what it needs when it runs, so that `docboltz --help` neve
 
 from __future__ import annotations
 
+import functools
+import io
 import sys
 import warnings
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any
 
-import click
 import typer
 
 from docboltz import __version__
@@ -21,16 +23,34 @@ from docboltz.cli.find import index, search, similar
 from docboltz.cli.fit import fit
 from docboltz.errors import DocboltzError
 
+UsageError: Any = typer.BadParameter.__base__  # click's, or that of Typer's own copy of click
+INTERRUPTED = 130  # what a shell reports for a command that Ctrl-C ended
+
 app = typer.Typer(
     name="docboltz",
     help="Topics, features and search for a pile of documents: no labels, no pretrained model.",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def _interruptible(command: Callable[..., None]) -> Callable[..., None]:
+    """Say what Ctrl-C left behind. Typer itself would end the command without a word."""
+
+    @functools.wraps(command)
+    def run(**given: Any) -> None:
+        try:
+            command(**given)
+        except KeyboardInterrupt as stop:
+            _complain(f"interrupted: {stop or 'nothing was written.'}")
+            sys.exit(INTERRUPTED)
+
+    return run
+
+
 for command in (fit, topics, search, similar, words, transform, index, datasets, demo):
-    app.command()(command)
+    app.command()(_interruptible(command))
 
 
 def _print_version(wanted: bool) -> None:
@@ -51,25 +71,26 @@ def _options(
 
 def main() -> None:
     """Run the command; turn what a user can get wrong into one line and exit code 2."""
-    warnings.showwarning = lambda message, *_: _complain(f"warning: {message}")
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal without × shows ? instead of dying
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_: _complain(f"warning: {message}")
+        sys.exit(_run(sys.argv[1:] or ["--help"]))
+
+
+def _run(arguments: list[str]) -> int:
     try:
-        sys.exit(app(standalone_mode=False))
-    except click.UsageError as error:
+        return app(arguments, prog_name="docboltz", standalone_mode=False) or 0
+    except UsageError as error:
         path = error.ctx.command_path if error.ctx else "docboltz"
-        _complain(f"{error.format_message()} Try '{path} --help'.")
-    except (DocboltzError, click.ClickException) as error:
+        _complain(f"{error.format_message().rstrip('.')}. Try '{path} --help'.")
+    except DocboltzError as error:
         _complain(str(error))
-    except (KeyboardInterrupt, click.Abort):
-        _complain("interrupted.")
-        sys.exit(130)
-    except BrokenPipeError:
-        sys.stderr.close()  # the reader of a pipe has gone: not worth a word
-        sys.exit(0)
     except OSError as error:
         where = f" {error.filename}" if error.filename else ""
         _complain(f"cannot read or write{where}: {error.strerror or error}.")
-    sys.exit(2)
+    return 2
 
 
 def _complain(message: str) -> None:
-    typer.echo(f"docboltz: {message}", err=True)
+    typer.echo("docboltz: " + " ".join(message.splitlines()), err=True)

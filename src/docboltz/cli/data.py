@@ -12,7 +12,7 @@ from docboltz.cli.output import count_of, print_json, print_table, remark
 
 
 def datasets(
-    name: Annotated[str | None, typer.Argument(help="Fetch this one.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Fetch this one.")] = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Write it as JSON Lines to this file.")
     ] = None,
@@ -29,9 +29,11 @@ def datasets(
     """
     from docboltz.corpus.datasets import DATASETS, load_dataset
     from docboltz.corpus.export import PARTS, write_json_lines
-    from docboltz.errors import require
+    from docboltz.errors import InvalidParameter, require
 
     require(part in PARTS, "docboltz datasets", "part", "train, test or all", part)
+    if name is None and (out is not None or path is not None):
+        raise InvalidParameter(f"Name the dataset as well: one of {', '.join(DATASETS)}.")
     if name is None:
         infos = [vars(info) for info in DATASETS.values()]
         if json:

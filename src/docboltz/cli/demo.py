@@ -73,16 +73,24 @@ def demo(
             max_words=data.max_words,
             shown=not quiet,
         )
-    text_model = built.text_model
+    try:
+        if built.interrupted:
+            raise KeyboardInterrupt
+        _show(built.text_model, data, out, clock)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"the model in {out} is usable as it is.") from None
+
+
+def _show(text_model: TextModel, data: TextDataset, folder: Path, clock: _Clock) -> None:
     sizes = f"{len(data.train):,} documents, {len(text_model.vocabulary):,} words"
     Console(highlight=False).rule(f"{data.info.name}: {sizes}", align="left")
     rows = [[f"{t.sharpness:.2f}", " ".join(t.words[:9])] for t in distinct(text_model.topics, 12)]
     print_table("A dozen of the topics, sharpest first", {"bits": "right", "words": "left"}, rows)
     with clock("three searches"):
-        _show_searches(text_model, out, QUERIES[data.info.name])
+        _show_searches(text_model, folder, QUERIES[data.info.name])
     _show_figures(text_model, data, clock)
     print_table("Time", {"step": "left", "seconds": "right"}, clock.rows())
-    typer.echo(f'\nThe model is in {out}\nTry: docboltz search "{out}" "your own words"')
+    typer.echo(f'\nThe model is in {folder}\nTry: docboltz search "{folder}" "your own words"')
 
 
 def _load(name: str, path: Path | None, quiet: bool) -> TextDataset:

@@ -43,7 +43,7 @@ def topics(
 
 def words(
     model: ModelFolder,
-    text: Annotated[str, typer.Argument(help="A few words.")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="A few words.")],
     top: Neighbours = 15,
     json: Json = False,
 ) -> None:
@@ -51,16 +51,9 @@ def words(
 
     Example:  docboltz words model "shuttle launch"
     """
-    from docboltz.errors import InvalidCorpus
     from docboltz.text_model import TextModel
 
-    text_model = TextModel.load(model, device="cpu")
-    if not text_model.count([text]).counts.nnz:
-        raise InvalidCorpus(
-            f"The model knows none of these words: {text!r}. 'docboltz topics {model}' shows some "
-            "that it knows."
-        )
-    found = text_model.next_words(text, top)
+    found = TextModel.load(model, device="cpu").next_words(text, top)
     if json:
         print_json([{"word": w, "probability": p, "lift": lift} for w, p, lift in found])
         return

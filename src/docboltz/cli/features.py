@@ -7,35 +7,20 @@ from typing import Annotated
 
 import typer
 
-from docboltz.cli.options import (
-    CorpusPaths,
-    Device,
-    Encoding,
-    FormatOption,
-    IdColumn,
-    LabelColumn,
-    LabelSeparator,
-    ModelFolder,
-    Quiet,
-    TextColumn,
-    read,
-)
-from docboltz.cli.output import count_of, remark
+from docboltz.cli.options import Device, Json, ModelFolder, Quiet
+from docboltz.cli.output import count_of, print_json, remark
+from docboltz.cli.reading import CorpusSource, reads_corpus, remark_problems
 
 
+@reads_corpus
 def transform(
     model: ModelFolder,
-    corpus: CorpusPaths,
+    source: CorpusSource,
     out: Annotated[Path, typer.Option("--out", "-o", help="features.parquet or features.npy.")],
     inference: Annotated[str, typer.Option(help="fast or mean_field.")] = "fast",
     device: Device = "auto",
-    format: FormatOption = None,
-    text: TextColumn = None,
-    id: IdColumn = None,
-    label: LabelColumn = None,
-    label_separator: LabelSeparator = None,
-    encoding: Encoding = None,
     quiet: Quiet = False,
+    json: Json = False,
 ) -> None:
     """Write the topic features of documents, one row each, in the order they were read.
 
@@ -48,18 +33,11 @@ def transform(
     from docboltz.text_model import TextModel
 
     report = ReadReport()
-    documents = read(
-        corpus,
-        report,
-        format=format,
-        text=text,
-        id=id,
-        label=label,
-        label_separator=label_separator,
-        encoding=encoding,
-    )
+    documents = source.documents(report)
     text_model = TextModel.load(model, device=device)
     n = write_features(text_model, documents, out, inference=inference, shown=not quiet)
-    for problem in report.problems():
-        remark(problem, quiet=quiet)
-    remark(f"{count_of(n, 'document')}: features saved to {out}", quiet=quiet)
+    remark_problems(report, quiet=quiet)
+    if json:
+        print_json({"features": str(out), "documents": n, "read": report.to_dict()})
+    else:
+        remark(f"{count_of(n, 'document')}: features saved to {out}", quiet=quiet)

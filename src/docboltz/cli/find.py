@@ -7,22 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from docboltz.cli.options import (
-    CorpusPaths,
-    Device,
-    Encoding,
-    FormatOption,
-    IdColumn,
-    Json,
-    LabelColumn,
-    LabelSeparator,
-    ModelFolder,
-    Neighbours,
-    Quiet,
-    TextColumn,
-    read,
-)
+from docboltz.cli.options import Device, Json, ModelFolder, Neighbours, Quiet
 from docboltz.cli.output import count_of, print_json, print_table, remark
+from docboltz.cli.reading import CorpusSource, reads_corpus, remark_problems
 
 if TYPE_CHECKING:
     from docboltz.search.store import SearchStore
@@ -30,7 +17,7 @@ if TYPE_CHECKING:
 
 def search(
     model: ModelFolder,
-    text: Annotated[str, typer.Argument(help="What to look for, in free text.")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="What to look for, in free text.")],
     top: Neighbours = 10,
     json: Json = False,
 ) -> None:
@@ -38,24 +25,20 @@ def search(
 
     Example:  docboltz search model "problems installing a graphics driver"
     """
-    from docboltz.errors import InvalidCorpus
     from docboltz.text_model import TextModel
 
     text_model = TextModel.load(model, device="cpu")
-    counts = text_model.count([text]).counts
-    if not counts.nnz:
-        raise InvalidCorpus(
-            f"The model knows none of these words: {text!r}. Try others; 'docboltz topics {model}' "
-            "shows some that it knows."
-        )
+    features = text_model.model.transform(text_model.query(text))
     store = _open(model)
-    rows, scores = store.search(text_model.model.transform(counts), top)
+    rows, scores = store.search(features, top)
     _print_hits(store, rows[0].tolist(), scores[0].tolist(), json)
 
 
 def similar(
     model: ModelFolder,
-    document_id: Annotated[str, typer.Argument(help="Id of a document of the collection.")],
+    document_id: Annotated[
+        str, typer.Argument(metavar="ID", help="Id of a document of the collection.")
+    ],
     top: Neighbours = 10,
     json: Json = False,
 ) -> None:
@@ -68,17 +51,13 @@ def similar(
     _print_hits(store, rows[0].tolist(), scores[0].tolist(), json)
 
 
+@reads_corpus
 def index(
     model: ModelFolder,
-    corpus: CorpusPaths,
+    source: CorpusSource,
     device: Device = "auto",
-    format: FormatOption = None,
-    text: TextColumn = None,
-    id: IdColumn = None,
-    label: LabelColumn = None,
-    label_separator: LabelSeparator = None,
-    encoding: Encoding = None,
     quiet: Quiet = False,
+    json: Json = False,
 ) -> None:
     """Make another collection the one that is searched; the model stays as it is.
 
@@ -89,22 +68,14 @@ def index(
     from docboltz.text_model import TextModel
 
     report = ReadReport()
-    documents = read(
-        corpus,
-        report,
-        format=format,
-        text=text,
-        id=id,
-        label=label,
-        label_separator=label_separator,
-        encoding=encoding,
-    )
-    indexed = index_documents(
-        TextModel.load(model, device=device), documents, model, shown=not quiet
-    )
-    for problem in report.problems():
-        remark(problem, quiet=quiet)
-    remark(f"{count_of(len(indexed), 'document')} can be searched in {model}", quiet=quiet)
+    documents = source.documents(report)
+    text_model = TextModel.load(model, device=device)
+    n = len(index_documents(text_model, documents, model, shown=not quiet))
+    remark_problems(report, quiet=quiet)
+    if json:
+        print_json({"model": str(model), "documents": n, "read": report.to_dict()})
+    else:
+        remark(f"{count_of(n, 'document')} can be searched in {model}", quiet=quiet)
 
 
 def _open(model: Path) -> SearchStore:

@@ -7,24 +7,14 @@ from typing import Annotated
 
 import typer
 
-from docboltz.cli.options import (
-    CorpusPaths,
-    Device,
-    Encoding,
-    FormatOption,
-    IdColumn,
-    Json,
-    LabelColumn,
-    LabelSeparator,
-    Quiet,
-    TextColumn,
-    read,
-)
+from docboltz.cli.options import Device, Json, Quiet
 from docboltz.cli.output import count_of, print_json, remark
+from docboltz.cli.reading import CorpusSource, reads_corpus, remark_problems
 
 
+@reads_corpus
 def fit(
-    corpus: CorpusPaths,
+    source: CorpusSource,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the model.")],
     topics: Annotated[int, typer.Option(min=1, help="Number of topic units.")] = 128,
     latent_words: Annotated[
@@ -41,17 +31,19 @@ def fit(
     language: Annotated[
         str, typer.Option(help="Stop words and stems: english, german, fr, …, or none.")
     ] = "english",
+    stop_words: Annotated[
+        bool, typer.Option("--stop-words/--no-stop-words", help="Drop the language's stop words.")
+    ] = True,
+    stem: Annotated[
+        bool, typer.Option("--stem/--no-stem", help="Count words by the language's stems.")
+    ] = True,
     pretokenised: Annotated[
         bool, typer.Option("--pretokenised", help="Text is words split by spaces: only count them.")
     ] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Same seed, same machine: same model.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**32 - 1, help="Same seed, same machine: same model.")
+    ] = 0,
     device: Device = "auto",
-    format: FormatOption = None,
-    text: TextColumn = None,
-    id: IdColumn = None,
-    label: LabelColumn = None,
-    label_separator: LabelSeparator = None,
-    encoding: Encoding = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -59,21 +51,29 @@ def fit(
 
     Example:  docboltz fit reviews.csv --out model
     """
-    from docboltz.building import build_model
     from docboltz.corpus.report import ReadReport
     from docboltz.corpus.text import TextAnalysis
     from docboltz.errors import InvalidParameter
-    from docboltz.estimator.models import OverReplicatedSoftmax
-    from docboltz.training.pretrain import Pretraining
 
-    if latent_words != "auto" and not latent_words.isdigit():
+    if latent_words != "auto" and not latent_words.isdecimal():
         raise InvalidParameter(
             f"--latent-words must be auto or a whole number. Got {latent_words!r} instead."
         )
     if pretokenised:
         analysis = TextAnalysis(pretokenised=True)
     else:
-        analysis = TextAnalysis(language=None if language == "none" else language)
+        spoken = None if language == "none" else language
+        analysis = TextAnalysis(language=spoken, stop_words=stop_words, stem=stem)
+    report = ReadReport()
+    documents = source.documents(report)
+
+    # All that can be wrong without them is found out: now torch may take its seconds.
+    from docboltz.building import build_model
+    from docboltz.device import choose_device
+    from docboltz.estimator.models import OverReplicatedSoftmax
+    from docboltz.training.pretrain import Pretraining
+
+    choose_device(device, "docboltz fit")
     model = OverReplicatedSoftmax(
         topics,
         latent_words="auto" if latent_words == "auto" else int(latent_words),
@@ -82,52 +82,42 @@ def fit(
         random_state=seed,
         verbose=not quiet,
     )
-    report = ReadReport()
-    documents = read(
-        corpus,
-        report,
-        format=format,
-        text=text,
-        id=id,
-        label=label,
-        label_separator=label_separator,
-        encoding=encoding,
-    )
     built = build_model(
         documents,
         model,
         out,
         analysis=analysis,
-        min_df=int(min_df) if min_df >= 1 else min_df,
-        max_df=int(max_df) if max_df > 1 else max_df,
+        min_df=int(min_df) if min_df >= 1 and min_df.is_integer() else min_df,
+        max_df=int(max_df) if max_df > 1 and max_df.is_integer() else max_df,
         max_words=words,
         shown=not quiet,
     )
-    for problem in report.problems():
-        remark(problem, quiet=quiet)
-    summary = {
-        "model": str(out),
-        "documents": built.n_documents,
-        "without_words": built.n_empty,
-        "vocabulary": len(built.text_model.vocabulary),
-        "topics": topics,
-        "updates": model.n_updates_,
-        "interrupted": built.interrupted,
-        "read": report.to_dict(),
-    }
+    remark_problems(report, quiet=quiet)
+    if built.n_empty:
+        have = "document has" if built.n_empty == 1 else "documents have"
+        remark(f"{built.n_empty:,} {have} no word of the vocabulary", quiet=quiet)
     if json:
-        print_json(summary)
-    else:
-        remark(
-            f"{count_of(built.n_documents, 'document')}, "
-            f"{count_of(len(built.text_model.vocabulary), 'word')}, "
-            f"{count_of(topics, 'topic')}: saved to {out}",
-            quiet=quiet,
+        print_json(
+            {
+                "model": str(out),
+                "documents": built.n_documents,
+                "without_words": built.n_empty,
+                "vocabulary": len(built.text_model.vocabulary),
+                "topics": topics,
+                "updates": model.n_updates_,
+                "interrupted": built.interrupted,
+                "read": report.to_dict(),
+            }
         )
-        remark(f'Try: docboltz topics {out}   docboltz search {out} "…"', quiet=quiet)
     if built.interrupted:
-        remark(
-            f"Interrupted after {count_of(model.n_updates_, 'update')} of {updates:,}: the model "
-            f"in {out} is usable as it is. Run the same command again for the full training."
+        raise KeyboardInterrupt(
+            f"the model in {out} is usable as it is, after {count_of(model.n_updates_, 'update')} "
+            f"of {updates:,}. Run the same command again for the full training."
         )
-        raise typer.Exit(130)
+    remark(
+        f"{count_of(built.n_documents, 'document')}, "
+        f"{count_of(len(built.text_model.vocabulary), 'word')}, "
+        f"{count_of(topics, 'topic')}: saved to {out}",
+        quiet=quiet or json,
+    )
+    remark(f'Try: docboltz topics {out}   docboltz search {out} "…"', quiet=quiet or json)

@@ -10,6 +10,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+UNFOLDED = 10_000  # columns: more than any row of a table needs
+
 
 def remark(message: str, *, quiet: bool = False) -> None:
     """Say something on standard error that is not the answer."""
@@ -18,8 +20,8 @@ def remark(message: str, *, quiet: bool = False) -> None:
 
 
 def print_json(value: Any) -> None:
-    """Print one JSON value on standard output."""
-    typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
+    """Print one JSON value on standard output, in ASCII, which every encoding can write."""
+    typer.echo(json.dumps(value, indent=2))
 
 
 def print_table(title: str | None, columns: dict[str, str], rows: list[list[str]]) -> None:
@@ -28,10 +30,19 @@ def print_table(title: str | None, columns: dict[str, str], rows: list[list[str]
     for heading, justify in columns.items():
         table.add_column(heading, justify=justify, overflow="fold")  # type: ignore[arg-type]
     for row in rows:
-        table.add_row(*row)
-    # Piped into a file, a table keeps its words on one line each instead of folding at 80.
-    width = None if sys.stdout.isatty() else 160
-    Console(width=width, highlight=False, markup=False).print(table)
+        table.add_row(*map(printable, row))
+    # Piped into another program, a row stays on one line, as that program expects.
+    width = None if sys.stdout.isatty() else UNFOLDED
+    Console(width=width, highlight=False, markup=False, emoji=False).print(table)
+
+
+def printable(text: str) -> str:
+    """Put a space for what would command the terminal instead of showing on it.
+
+    >>> printable("a red\\x1b[31m word")
+    'a red [31m word'
+    """
+    return "".join(char if char.isprintable() else " " for char in text)
 
 
 def count_of(n: int, noun: str) -> str:

@@ -116,7 +116,7 @@ class _Numbers(dict[str, int]):
         return number
 
     def take_new(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The terms numbered since the last call, in the order of their numbers, and their forms."""
+        """The terms numbered since the last call, in order of their numbers, and their forms."""
         new = tuple(self._new_terms), tuple(self._new_forms)
         self._new_terms, self._new_forms = [], []
         return new

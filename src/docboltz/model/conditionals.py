@@ -28,7 +28,7 @@ def energy(p: Parameters, counts: Counts, topics: Tensor) -> Tensor:
 
 def topic_input(p: Parameters, counts: Counts) -> Tensor:
     """Σ_k W_jk x_k + D a_j with D = Σ_k x_k: what the words x say to each topic unit.  (B, F)."""
-    return times(counts, p.W.T) + lengths(counts)[:, None] * p.a
+    return torch.addr(times(counts, p.W.T), lengths(counts), p.a)
 
 
 def topic_mean(p: Parameters, counts: Counts) -> Tensor:
@@ -75,7 +75,7 @@ def fast_topic_input(p: Parameters, counts: Counts, m: Tensor) -> Tensor:
     """
     n = lengths(counts)
     replication = torch.where(n > 0, 1 + m / n, 0)
-    return replication[:, None] * topic_input(p, counts)
+    return topic_input(p, counts) * replication[:, None]
 
 
 @dataclass(frozen=True)
