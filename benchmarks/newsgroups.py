@@ -1,7 +1,7 @@
 """Quality on 20 Newsgroups: retrieval and classification on the test split, several seeds.
 
-    python benchmarks/newsgroups.py --seeds 3               # both models, 128 topics, CD alone
-    python benchmarks/newsgroups.py --topics 512 --words 10000 --device cuda
+python benchmarks/newsgroups.py --seeds 3               # both models, 128 topics, CD alone
+python benchmarks/newsgroups.py --topics 512 --words 10000 --device cuda
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ def main() -> None:
         mean = np.mean(rows, 0)
         spread = np.std(rows, 0, ddof=1) if len(rows) > 1 else np.zeros(4)
         cells = [f"{m:.4f} ± {s:.4f}" for m, s in zip(mean[:3], spread[:3], strict=True)]
-        print(f"{model_class.__name__:24}" + "".join(f"{c:>18}" for c in cells) + f"{mean[3]:10.0f}")
+        print(
+            f"{model_class.__name__:24}" + "".join(f"{c:>18}" for c in cells) + f"{mean[3]:10.0f}"
+        )
 
 
 if __name__ == "__main__":

@@ -75,14 +75,18 @@ def main() -> None:
     seconds |= medians(
         {"docboltz, mean field": lambda: model.transform(X[:2000], inference="mean_field")}, 1
     )
-    print(f"{name}: {X.shape[0]:,} documents, {X.shape[1]:,} words, {X.nnz:,} entries, 128 features")
+    print(
+        f"{name}: {X.shape[0]:,} documents, {X.shape[1]:,} words, {X.nnz:,} entries, 128 features"
+    )
     print(f"{platform.machine()}, {torch.get_num_threads()} threads, torch {torch.__version__}")
     best_svd = min(seconds["TruncatedSVD"], seconds["TruncatedSVD, float32 counts"])
     for job, taken in seconds.items():
         n = 2000 if "mean field" in job else X.shape[0]
         rate = n / taken
         ratio = rate * best_svd / X.shape[0]
-        print(f"{job:32} {1000 * taken:8.1f} ms {rate:12,.0f} documents/s {ratio:7.2f} × TruncatedSVD")
+        print(
+            f"{job:32} {1000 * taken:8.1f} ms {rate:12,.0f} documents/s {ratio:7.2f} × TruncatedSVD"
+        )
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -74,9 +75,12 @@ def test_a_crash_in_the_first_save_does_not_block_the_next(
 ) -> None:
     folder = tmp_path / "model"
     folder.mkdir()
-    (folder / "parameters-0123456789abcdef.safetensors").write_bytes(b"half")
+    left = folder / "parameters-0123456789abcdef.safetensors"
+    left.write_bytes(b"half")
+    os.utime(left, (0, 0))
     save_model(folder, ARRAYS, SETTINGS)
     assert load_model(folder)[1] == SETTINGS
+    assert not left.exists(), "the remains of an old crash are swept up"
 
 
 def tensors(model: Path) -> Path:
@@ -144,8 +148,48 @@ def test_a_description_cannot_point_outside_its_folder(model: Path) -> None:
     description["tensors"] = "../elsewhere.safetensors"
     description["checksum"] = storage._checksum(description)
     (model / "model.json").write_text(json.dumps(description), encoding="utf-8")
-    with pytest.raises(InvalidModelFile, match="names a file outside"):
+    with pytest.raises(InvalidModelFile, match="names a file that is not a model's"):
         load_model(model)
+
+
+def test_other_programs_files_are_not_touched(tmp_path: Path) -> None:
+    (tmp_path / "model.json").write_text('{"keras": 1}')
+    (tmp_path / "parameters-mine.safetensors").write_text("mine")
+    with pytest.raises(InvalidParameter, match="holds other things"):
+        save_model(tmp_path, ARRAYS, SETTINGS)
+    (tmp_path / "model.json").unlink()
+    with pytest.raises(InvalidParameter, match="holds other things"):
+        save_model(tmp_path, ARRAYS, SETTINGS)
+    assert (tmp_path / "parameters-mine.safetensors").read_text() == "mine"
+
+
+def test_several_writers_and_a_reader_at_once(model: Path) -> None:
+    """Whoever reads finds a whole model, and so does the last one."""
+
+    def write(number: int) -> None:
+        for round in range(15):
+            save_model(model, {"W": np.full((50, 50), 100 * number + round)}, {"writer": number})
+
+    with ThreadPoolExecutor() as threads:
+        writers = [threads.submit(write, number) for number in range(1, 4)]
+        while not all(writer.done() for writer in writers):
+            arrays, settings = load_model(model)
+            if "writer" in settings:
+                assert (arrays["W"] // 100 == settings["writer"]).all()
+        for writer in writers:
+            writer.result()
+    load_model(model)
+
+
+def test_a_fingerprint_follows_arrays_and_settings_alone(tmp_path: Path) -> None:
+    def saved(arrays: storage.Arrays, settings: dict[str, object]) -> str:
+        save_model(tmp_path / "model", arrays, settings)
+        return storage.fingerprint(tmp_path / "model")
+
+    first = saved(ARRAYS, SETTINGS)
+    assert saved(ARRAYS, SETTINGS) == first
+    assert saved(ARRAYS, {**SETTINGS, "model": "Other"}) != first
+    assert saved({**ARRAYS, "b": np.zeros(3)}, SETTINGS) != first
 
 
 def test_a_file_or_a_foreign_folder_is_not_overwritten(tmp_path: Path) -> None:

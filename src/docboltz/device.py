@@ -14,11 +14,13 @@ def choose_device(name: str, owner: str) -> torch.device:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
         device = torch.device(name)
-        torch.empty(0, dtype=torch.float64, device=device)  # the word sampler needs float64
+        if device.type not in ("cpu", "cuda"):
+            raise RuntimeError(f"{device.type} is not supported")
+        torch.empty(0, device=device)
     except (RuntimeError, AssertionError, TypeError) as error:
         reason = str(error).splitlines()[0]
         raise InvalidParameter(
-            f"The 'device' parameter of {owner} must name a device that is there and has float64: "
+            f"The 'device' parameter of {owner} must name a device that is there: "
             f"'auto', 'cpu' or 'cuda'. Got {name!r} instead ({reason})."
         ) from error
     return device

@@ -1,5 +1,10 @@
 """What a user can get wrong. Every message says what was expected, what arrived and what to do."""
 
+import math
+import sys
+import warnings
+from numbers import Integral, Real
+
 
 class DocboltzError(Exception):
     """The root of all errors raised on purpose; the command turns them into exit code 2."""
@@ -39,3 +44,24 @@ def require(condition: bool, owner: str, name: str, expected: str, got: object) 
         raise InvalidParameter(
             f"The '{name}' parameter of {owner} must be {expected}. Got {got!r} instead."
         )
+
+
+def is_whole(value: object) -> bool:
+    """Tell whether a setting is a whole number, Python's or NumPy's; True and False are not."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def is_number(value: object) -> bool:
+    """Tell whether a setting is a finite number, Python's or NumPy's; True and False are not."""
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def warn_user(message: str, category: type[Warning]) -> None:
+    """Warn at the line of the user's own code that led here, past docboltz and scikit-learn."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None:
+        package = frame.f_globals.get("__name__", "").partition(".")[0]
+        if package not in ("docboltz", "sklearn"):
+            break
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-import docboltz.estimator.models  # noqa: F401  # a saved model's class is found among those loaded
 from docboltz.corpus.counting import count
 from docboltz.corpus.counts import Corpus
 from docboltz.corpus.document import Document
@@ -24,7 +23,8 @@ from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.device import choose_device
 from docboltz.errors import InvalidCorpus, InvalidModelFile
 from docboltz.estimator.base import TopicModel
-from docboltz.estimator.saving import describe, restore
+from docboltz.estimator.models import assemble
+from docboltz.estimator.saving import describe
 from docboltz.storage import load_model, save_model
 
 BLOCK_DOCUMENTS = 65_536
@@ -99,6 +99,15 @@ class TextModel:
         features: NDArray[np.float32] = self.model.transform(self.count(texts).counts)
         return features
 
+    def search_features(self, counts: sparse.csr_array) -> NDArray[np.float32]:
+        """Topic features of counted documents, zeros for one without words: it is like nothing.
+
+        One whose topics are all off beyond float32 is not: it keeps the smallest of numbers.
+        """
+        features = np.maximum(self.model.transform(counts), np.finfo(np.float32).tiny)
+        features[np.diff(counts.indptr) == 0] = 0
+        return features
+
     def query(self, text: str) -> sparse.csr_array:
         """Counts of a text that is asked about, (1, K), which must hold a word the model knows."""
         counts = self.count([text]).counts
@@ -149,7 +158,7 @@ class TextModel:
                 "it cannot read text. Use docboltz.load for it, or train one with 'docboltz fit'."
             )
         return cls(
-            restore(TopicModel, arrays, settings, device=device),
+            assemble(arrays, settings, device=device),
             Vocabulary(text["vocabulary"], text["forms"]),
             TextAnalysis.from_dict(text["analysis"]),
             tuple(Topic(**{**topic, "words": tuple(topic["words"])}) for topic in text["topics"]),

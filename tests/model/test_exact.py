@@ -88,14 +88,14 @@ def test_posterior_means_are_the_sums_over_words_and_topics() -> None:
     torch.testing.assert_close(further, expected)
 
 
-def test_next_word_is_the_ratio_of_likelihoods_of_one_length() -> None:
-    """p(w | v) in the model of N + 1 words: the Replicated Softmax has it in closed form."""
+def test_next_word_is_the_ratio_of_likelihoods_of_one_length(policy: LatentWords) -> None:
+    """p(w | v) ∝ p(v and w), all documents of N + 1 words, each with the latent words it gets."""
     p = random_parameters(4, 5, seed=4)
-    counts = random_counts(3, 5, seed=4)
-    none = torch.zeros(3, dtype=torch.float64)
+    counts = random_counts(3, 5, seed=4, most=2)
     longer = (counts[:, None, :] + torch.eye(5, dtype=torch.float64)).reshape(-1, 5)
-    joint = exact.log_likelihood(p, longer, torch.zeros(15, dtype=torch.float64)).view(3, 5)
-    torch.testing.assert_close(exact.next_word_mean(p, counts, none), torch.softmax(joint, 1))
+    joint = exact.log_likelihood(p, longer, policy(lengths(longer))).view(3, 5)
+    found = exact.next_word_mean(p, counts, policy(lengths(counts) + 1))
+    torch.testing.assert_close(found, torch.softmax(joint, 1))
 
 
 def test_anchors_of_zeta() -> None:

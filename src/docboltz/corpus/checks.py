@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from docboltz.errors import FractionalCountsWarning, InvalidCounts
+from docboltz.errors import FractionalCountsWarning, InvalidCounts, warn_user
+
+MOST = 2**24
+"""Float32 holds every whole number up to here."""
 
 
 def check_counts(X: Any, owner: str) -> sparse.csr_array:
@@ -16,6 +18,8 @@ def check_counts(X: Any, owner: str) -> sparse.csr_array:
 
     `owner` names the caller in messages, as in "OverReplicatedSoftmax.transform".
     """
+    if getattr(X, "dtype", None) == np.float16:
+        X = X.astype(np.float32)  # SciPy has no half precision
     counts = sparse.csr_array(X)
     if not counts.has_sorted_indices:
         counts = counts.sorted_indices()
@@ -24,15 +28,16 @@ def check_counts(X: Any, owner: str) -> sparse.csr_array:
         _refuse(counts, ~np.isfinite(values), owner, "finite word counts", "contains NaN or inf")
         if (np.rint(values) != values).any():
             example = values[np.rint(values) != values][0]
-            warnings.warn(
+            warn_user(
                 f"{owner} got counts that are not whole numbers, such as {example:g}. If these are "
                 "tf-idf weights, pass the raw counts: the model's lengths and likelihoods mean "
                 "nothing otherwise.",
                 FractionalCountsWarning,
-                stacklevel=4,
             )
     if values.dtype.kind != "u":
         _refuse(counts, values < 0, owner, "word counts of 0 or more", "Negative values in data")
+    most = f"word counts of at most {MOST:,}"
+    _refuse(counts, values > MOST, owner, most, "Too large values in data")
     return counts.astype(np.float32)
 
 

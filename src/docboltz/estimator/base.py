@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import warnings
-from numbers import Integral
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +17,7 @@ from torch import Tensor
 
 from docboltz.corpus.checks import check_counts
 from docboltz.device import choose_device, make_generator
-from docboltz.errors import EmptyDocumentsWarning, InvalidCounts, require
+from docboltz.errors import EmptyDocumentsWarning, InvalidCounts, is_whole, require, warn_user
 from docboltz.estimator.saving import describe, restore
 from docboltz.inference import (
     Inference,
@@ -28,7 +27,7 @@ from docboltz.inference import (
     to_torch,
 )
 from docboltz.model.counts import SparseCounts, lengths
-from docboltz.model.latent_words import LatentWords
+from docboltz.model.latent_words import LatentWords, LatentWordsUpTo
 from docboltz.model.parameters import Gradient, Parameters
 from docboltz.progress import progress_bar
 from docboltz.storage import load_model, save_model
@@ -57,7 +56,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     latent_words_: LatentWords
     n_updates_: int
     n_features_in_: int
-    _velocity: Gradient | None
+    _velocity: tuple[NDArray[np.float32], ...] | None = None
     _rng: np.random.RandomState
 
     def _choose_latent_words(self, n: Tensor) -> LatentWords:
@@ -75,10 +74,14 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             Raw word counts. Documents without a word are left out, with a warning.
         y : ignored
         """
-        counts = self._training_counts(X, reset=True)
+        self._forget()
+        counts = self._training_counts(X, "fit", reset=True)
         state = self._begin(counts)
+        generator = make_generator(self._rng, self._device)
+        size = self._pretraining.batch_size
+        batches = shuffled_batches(len(counts), size, generator=generator)
         try:
-            self._pretrain(state, counts, self._pretraining.updates)
+            self._pretrain(state, counts, batches, self._pretraining.updates, generator)
         except KeyboardInterrupt:
             if state.updates:
                 self._keep(state)  # usable as far as it got; the interrupt goes on its way
@@ -88,20 +91,19 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def partial_fit(self, X: ArrayLike, y: object = None) -> Self:
         """Go once through X in minibatches and learn from it; the first call sets up the model.
 
-        The schedules of rate and Gibbs steps go on where the last call left them. Word biases, and
-        `latent_words="auto"`, come from the first call's documents.
+        The schedules of rate and Gibbs steps go on where the last call left them. The number of
+        topics, the rule for latent words and the first word biases are those of the first call.
         """
         first = not hasattr(self, "components_")
-        counts = self._training_counts(X, reset=first)
-        if first:
-            state = self._begin(counts)
-        else:
-            state = TrainingState.start(self._parameters(copy=True))
-            state.updates = self.n_updates_
-            state.velocity = self._velocity or state.velocity
-        self._pretrain(state, counts, -(-len(counts) // self._pretraining.batch_size))
+        counts = self._training_counts(X, "partial_fit", reset=first)
+        state = self._begin(counts) if first else self._resume()
+        generator = make_generator(self._rng, self._device)
+        order = torch.randperm(len(counts), generator=generator, device=generator.device)
+        batches = torch.split(order, self._pretraining.batch_size)
+        self._pretrain(state, counts, iter(batches), len(batches), generator)
         self._keep(state)
-        self._velocity = state.velocity
+        v = state.velocity
+        self._velocity = tuple(part.cpu().numpy() for part in (v.W, v.a, v.b))
         return self
 
     @property
@@ -114,7 +116,10 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         n = lengths(counts)
         self.latent_words_ = self._choose_latent_words(n)
         require_sensible(self.latent_words_, n, type(self).__name__)
-        frequency = torch.bincount(counts.words, weights=counts.counts, minlength=counts.n_words)
+        # Summed in float64: a float32 sum of ones stops growing at 2²⁴.
+        frequency = torch.bincount(
+            counts.words, weights=counts.counts.double(), minlength=counts.n_words
+        )
         parameters = Parameters.initial(
             self.n_components,
             frequency.to(counts.counts.dtype) + UNSEEN_WORD_COUNT,
@@ -123,10 +128,28 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         )
         return TrainingState.start(parameters)
 
-    def _pretrain(self, state: TrainingState, counts: SparseCounts, updates: int) -> None:
+    def _resume(self) -> TrainingState:
+        """Go on from where the last partial fit, or a fit or load, left the model."""
+        same = self.n_components == len(self.components_)
+        expected = f"the {len(self.components_)} it was fitted with until fit() starts anew"
+        require(same, type(self).__name__, "n_components", expected, self.n_components)
+        state = TrainingState.start(self._parameters(copy=True))
+        state.updates = self.n_updates_
+        if self._velocity is not None:
+            parts = (torch.from_numpy(part.copy()).to(self._device) for part in self._velocity)
+            state.velocity = Gradient(*parts)
+        return state
+
+    def _pretrain(
+        self,
+        state: TrainingState,
+        counts: SparseCounts,
+        batches: Iterator[Tensor],
+        updates: int,
+        generator: torch.Generator,
+    ) -> None:
         """Make so many updates by contrastive divergence."""
         settings = self._pretraining
-        generator = make_generator(self._rng, self._device)
         counts = counts.to(self._device)
 
         def statistics(p: Parameters, index: Tensor, update: int) -> Gradient:
@@ -137,13 +160,19 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         with progress_bar("Pretraining", "updates", shown=self.verbose) as progress:
             train(
                 state,
-                shuffled_batches(len(counts), settings.batch_size, generator=generator),
+                batches,
                 statistics,
                 updates=updates,
                 rate=settings.rate,
                 momentum=settings.momentum,
                 progress=progress,
             )
+
+    def _forget(self) -> None:
+        """Drop what an earlier fit learnt, so that a fit that fails leaves no half of a model."""
+        for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("_")]:
+            delattr(self, name)
+        self._velocity = None
 
     def _keep(self, state: TrainingState) -> Self:
         """Make what was learnt the estimator's, if it is finite."""
@@ -200,7 +229,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         inference = self._inference(inference)
         counts = self._fitted_counts(X, "predict_words")
         owner, K = f"{type(self).__name__}.predict_words", self.n_features_in_
-        allowed = top is None or (isinstance(top, Integral) and 1 <= top <= K)
+        allowed = top is None or (is_whole(top) and 1 <= top <= K)
         require(allowed, owner, "top", f"None or a whole number from 1 to {K}", top)
         columns, probabilities = infer_next_words(
             self._parameters(), counts, self.latent_words_, inference, top
@@ -218,9 +247,16 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         check_is_fitted(self)
         asked = np.asarray(lengths)
         owner = f"{type(self).__name__}.sample"
-        whole = asked.ndim == 1 and asked.dtype.kind in "iu" and bool((asked >= 0).all())
+        whole = asked.ndim == 1 and (asked.dtype.kind in "iu" or not len(asked))
+        whole = whole and bool((asked >= 0).all())
         require(whole, owner, "lengths", "a list of whole numbers of at least 0", lengths)
-        require(sweeps >= 1, owner, "sweeps", "a whole number of at least 1", sweeps)
+        require(
+            is_whole(sweeps) and sweeps >= 1,
+            owner,
+            "sweeps",
+            "a whole number of at least 1",
+            sweeps,
+        )
         generator = make_generator(check_random_state(random_state), self._device)
         p, policy = self._parameters(), self.latent_words_
         return draw_documents(p, asked, policy, sweeps=sweeps, generator=generator)
@@ -235,19 +271,19 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, device: str = "auto") -> Self:
         """Read a model of this class that `save` wrote, for use on `device`."""
-        return restore(cls, *load_model(path), device=device)
+        return restore([cls], *load_model(path), device=device)
 
     # ---- between scikit-learn and the equations ----
 
-    def _training_counts(self, X: ArrayLike, *, reset: bool) -> SparseCounts:
+    def _training_counts(self, X: ArrayLike, method: str, *, reset: bool) -> SparseCounts:
         """Check settings and X; leave documents without words out."""
         name = type(self).__name__
-        whole = isinstance(self.n_components, Integral) and self.n_components >= 1
+        whole = is_whole(self.n_components) and self.n_components >= 1
         require(whole, name, "n_components", "a whole number of at least 1", self.n_components)
         kind = isinstance(self.pretraining, Pretraining | None)
         require(kind, name, "pretraining", "a docboltz.Pretraining or None", self.pretraining)
         self._inference(None)
-        counts = self._validate(X, "fit" if reset else "partial_fit", reset=reset)
+        counts = self._validate(X, method, reset=reset)
         n = counts.sum(axis=1)
         empty = int((n == 0).sum())
         if empty == len(n):
@@ -256,10 +292,9 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 "the vocabulary and the minimum document frequency of the counting step."
             )
         if empty:
-            warnings.warn(
+            warn_user(
                 f"{empty} of {len(n)} documents have no words and were left out of training.",
                 EmptyDocumentsWarning,
-                stacklevel=3,
             )
             counts = counts[n > 0]
         return to_torch(counts)
@@ -316,14 +351,17 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
 
 def require_sensible(policy: LatentWords, n: Tensor, owner: str) -> None:
-    """Refuse a policy that drowns the documents in latent words."""
-    latent, seen = float(policy(n).mean()), float(n.mean())
+    """Refuse a policy that drowns the documents in latent words, or that reaches none of them."""
+    latent, seen = policy(n), float(n.mean())
+    reached = not isinstance(policy, LatentWordsUpTo) or bool(latent.any())
+    expected = f"at least as long as the shortest document, which has {float(n.min()):g} words"
+    require(reached, "LatentWordsUpTo", "n_max", expected, policy)
     require(
-        latent <= MOST_LATENT_WORDS_PER_WORD * seen,
+        float(latent.mean()) <= MOST_LATENT_WORDS_PER_WORD * seen,
         owner,
         "latent_words",
         f"at most {MOST_LATENT_WORDS_PER_WORD:,} latent words for each word of a document; these "
-        f"have {seen:.1f} words on average and would get {latent:,.0f}. Near their length is a "
-        "good start",
+        f"have {seen:.1f} words on average and would get {float(latent.mean()):,.0f}. Near their "
+        "length is a good start",
         policy,
     )

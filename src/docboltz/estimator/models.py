@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from numbers import Integral
 from typing import Any, Literal
 
 from torch import Tensor
 
-from docboltz.errors import require
+from docboltz.errors import is_whole, require
 from docboltz.estimator.base import TopicModel
+from docboltz.estimator.saving import restore
 from docboltz.inference import Inference
-from docboltz.model.latent_words import FixedLatentWords, LatentWords
+from docboltz.model.latent_words import MOST_LATENT_WORDS, FixedLatentWords, LatentWords
+from docboltz.storage import Arrays, load_model
 from docboltz.training.pretrain import Pretraining
 
 
@@ -71,11 +72,12 @@ class OverReplicatedSoftmax(TopicModel):
         choice = self.latent_words
         if isinstance(choice, LatentWords):
             return choice
-        if isinstance(choice, Integral) and not isinstance(choice, bool):
-            return FixedLatentWords(int(choice))
+        if is_whole(choice):
+            return FixedLatentWords(choice)  # type: ignore[arg-type]
         expected = "a whole number, a latent-word policy or 'auto'"
-        require(choice == "auto", type(self).__name__, "latent_words", expected, choice)
-        return FixedLatentWords(max(1, round(float(n.mean()))))
+        automatic = isinstance(choice, str) and choice == "auto"
+        require(automatic, type(self).__name__, "latent_words", expected, choice)
+        return FixedLatentWords(min(max(1, round(float(n.mean()))), MOST_LATENT_WORDS))
 
 
 class ReplicatedSoftmax(TopicModel):
@@ -112,4 +114,9 @@ class ReplicatedSoftmax(TopicModel):
 
 def load(path: str | os.PathLike[str], *, device: str = "auto") -> TopicModel:
     """Read a saved model of either kind, for use on `device`."""
-    return TopicModel.load(path, device=device)
+    return assemble(*load_model(path), device=device)
+
+
+def assemble(arrays: Arrays, settings: dict[str, Any], *, device: str) -> TopicModel:
+    """Put together what was saved, whichever of the models it is."""
+    return restore([OverReplicatedSoftmax, ReplicatedSoftmax], arrays, settings, device=device)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from sklearn.utils import check_random_state
+from numpy.typing import NDArray
 
-from docboltz.errors import InvalidModelFile
-from docboltz.model.latent_words import LatentWords, policy_from_dict, policy_to_dict
+from docboltz.errors import InvalidModelFile, is_whole
+from docboltz.model.latent_words import (
+    FixedLatentWords,
+    LatentWords,
+    LatentWordsUpTo,
+    ProportionalLatentWords,
+)
 from docboltz.storage import Arrays
 from docboltz.training.pretrain import Pretraining
 
@@ -17,6 +23,30 @@ if TYPE_CHECKING:
     from docboltz.estimator.base import TopicModel
 
 Model = TypeVar("Model", bound="TopicModel")
+
+POLICIES: dict[str, Callable[..., LatentWords]] = {
+    policy.__name__: policy
+    for policy in (FixedLatentWords, ProportionalLatentWords, LatentWordsUpTo)
+}
+
+
+def policy_to_dict(policy: LatentWords) -> dict[str, Any]:
+    """Describe a policy by plain values.
+
+    >>> policy_to_dict(FixedLatentWords(100))
+    {'policy': 'FixedLatentWords', 'm': 100}
+    """
+    return {"policy": type(policy).__name__, **vars(policy)}
+
+
+def policy_from_dict(description: dict[str, Any]) -> LatentWords:
+    """Make the policy that `policy_to_dict` described.
+
+    >>> policy_from_dict({"policy": "LatentWordsUpTo", "n_max": 300})
+    LatentWordsUpTo(n_max=300)
+    """
+    settings = dict(description)
+    return POLICIES[settings.pop("policy")](**settings)
 
 
 def describe(model: TopicModel) -> tuple[Arrays, dict[str, Any]]:
@@ -32,7 +62,7 @@ def describe(model: TopicModel) -> tuple[Arrays, dict[str, Any]]:
         params["latent_words"] = policy_to_dict(params["latent_words"])
     if model.pretraining is not None:
         params["pretraining"] = asdict(model.pretraining)
-    if not isinstance(model.random_state, int):
+    if not is_whole(model.random_state):
         params["random_state"] = None  # a generator's state is of no use to a trained model
     settings = {
         "model": type(model).__name__,
@@ -45,27 +75,54 @@ def describe(model: TopicModel) -> tuple[Arrays, dict[str, Any]]:
     return arrays, settings
 
 
-def restore(cls: type[Model], arrays: Arrays, settings: dict[str, Any], *, device: str) -> Model:
-    """Put a model of class `cls`, or of the subclass that was saved, together again."""
-    classes = {c.__name__: c for c in (cls, *cls.__subclasses__())}
-    if settings["model"] not in classes:
+def restore(kinds: list[type[Model]], arrays: Arrays, settings: Any, *, device: str) -> Model:
+    """Put a saved model of one of the given classes together again."""
+    try:
+        return _restored({kind.__name__: kind for kind in kinds}, arrays, settings, device)
+    except InvalidModelFile:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InvalidModelFile(
-            f"This is a saved {settings['model']}, not a {cls.__name__}. Use docboltz.load, which "
-            "reads every kind of model."
+            f"The saved model does not hold what this version of docboltz needs "
+            f"({type(error).__name__}: {error}). It may come from a newer one: upgrade docboltz."
+        ) from error
+
+
+def _restored(
+    kinds: dict[str, type[Model]], arrays: Arrays, settings: dict[str, Any], device: str
+) -> Model:
+    if settings["model"] not in kinds:
+        raise InvalidModelFile(
+            f"This is a saved {settings['model']}, not a {' or '.join(kinds)}. Use "
+            f"docboltz.load, or {settings['model']}.load if the class is your own."
         )
-    params = settings["parameters"]
+    params = dict(settings["parameters"])
     if isinstance(params.get("latent_words"), dict):
         params["latent_words"] = policy_from_dict(params["latent_words"])
     if params["pretraining"] is not None:
         params["pretraining"] = Pretraining(**params["pretraining"])
-    model = classes[settings["model"]](**params, device=device)
-    model.components_ = np.ascontiguousarray(arrays["components"].T).T
-    model.intercept_visible_ = arrays["intercept_visible"]
-    model.intercept_hidden_ = arrays["intercept_hidden"]
+    model = kinds[settings["model"]](**params, device=device)
+    F, K = arrays["components"].shape
+    model.components_ = np.ascontiguousarray(_checked(arrays, "components", (F, K)).T).T
+    model.intercept_visible_ = _checked(arrays, "intercept_visible", (K,))
+    model.intercept_hidden_ = _checked(arrays, "intercept_hidden", (F,))
     model.latent_words_ = policy_from_dict(settings["latent_words"])
-    model.n_updates_ = settings["updates"]
-    model.n_features_in_ = model.components_.shape[1]
+    model.n_updates_ = int(settings["updates"])
+    model.n_features_in_ = K
     if "feature_names" in settings:
-        model.feature_names_in_ = np.array(settings["feature_names"], dtype=object)
-    model._velocity, model._rng = None, check_random_state(model.random_state)
+        names = np.array(settings["feature_names"], dtype=object)
+        if names.shape != (K,):
+            raise ValueError(f"{len(names)} feature names for {K} features")
+        model.feature_names_in_ = names
+    # Not the stream that drew the initial weights, and another one after every further update.
+    seed = model.random_state
+    model._rng = np.random.RandomState(None if seed is None else [seed, model.n_updates_])
     return model
+
+
+def _checked(arrays: Arrays, name: str, shape: tuple[int, ...]) -> NDArray[np.float32]:
+    """An array of the expected kind, with nothing in it that training cannot have made."""
+    array = arrays[name]
+    if array.shape != shape or array.dtype != np.float32 or not np.isfinite(array).all():
+        raise ValueError(f"{name} must be finite float32 of shape {shape}")
+    return array

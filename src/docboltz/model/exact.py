@@ -69,7 +69,10 @@ def posterior_word_mean(p: Parameters, counts: Counts, m: Tensor) -> Tensor:
 
 
 def next_word_mean(p: Parameters, counts: Counts, m: Tensor) -> Tensor:
-    """P(a further word = k | v): an unseen word is one latent word more.  (B, K)."""
+    """P(a further word = k | v): an unseen word is one latent word more.  (B, K).
+
+    `m` are the latent words of a document that has the further word too, N + 1 words in all.
+    """
     return posterior_word_mean(p, counts, m + 1)
 
 

@@ -5,14 +5,14 @@ Each policy is a function N ↦ M on tensors of lengths. Latent words are counte
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from torch import Tensor
 
-from docboltz.errors import require
+from docboltz.errors import is_number, is_whole, require
+
+MOST_LATENT_WORDS = 1_000_000
 
 
 class LatentWords(ABC):
@@ -23,8 +23,9 @@ class LatentWords(ABC):
         """M for documents of n words: same shape and type as `n`."""
 
 
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+def _whole(m: Tensor, like: Tensor) -> Tensor:
+    """Round to whole words, halves up, alike for float32 and float64 lengths."""
+    return (m + 0.5 + 1e-9).floor().clamp_min(0).to(like.dtype)
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,9 @@ class FixedLatentWords(LatentWords):
     m: int
 
     def __post_init__(self) -> None:
-        ok = _is_whole(self.m) and 0 <= self.m <= 1_000_000
+        ok = is_whole(self.m) and 0 <= self.m <= MOST_LATENT_WORDS
         require(ok, "FixedLatentWords", "m", "a whole number from 0 to 1,000,000", self.m)
+        object.__setattr__(self, "m", int(self.m))  # NumPy's numbers cannot be saved
 
     def __call__(self, n: Tensor) -> Tensor:
         """Give every document M = m."""
@@ -49,12 +51,13 @@ class ProportionalLatentWords(LatentWords):
     c: float
 
     def __post_init__(self) -> None:
-        ok = isinstance(self.c, (int, float)) and math.isfinite(self.c) and 0 <= self.c <= 1000
+        ok = is_number(self.c) and 0 <= self.c <= 1000
         require(ok, "ProportionalLatentWords", "c", "a number from 0 to 1,000", self.c)
+        object.__setattr__(self, "c", float(self.c))  # NumPy's numbers cannot be saved
 
     def __call__(self, n: Tensor) -> Tensor:
         """Give M = cN in whole words."""
-        return (self.c * n + 0.5).floor().to(n.dtype)
+        return _whole(self.c * n.double(), n)
 
 
 @dataclass(frozen=True)
@@ -67,36 +70,10 @@ class LatentWordsUpTo(LatentWords):
     n_max: int
 
     def __post_init__(self) -> None:
-        ok = _is_whole(self.n_max) and 1 <= self.n_max <= 1_000_000
+        ok = is_whole(self.n_max) and 1 <= self.n_max <= MOST_LATENT_WORDS
         require(ok, "LatentWordsUpTo", "n_max", "a whole number from 1 to 1,000,000", self.n_max)
+        object.__setattr__(self, "n_max", int(self.n_max))  # NumPy's numbers cannot be saved
 
     def __call__(self, n: Tensor) -> Tensor:
         """Give what is missing to N_max."""
-        return (self.n_max - n).clamp_min(0)
-
-
-POLICIES: dict[str, Callable[..., LatentWords]] = {
-    c.__name__: c for c in (FixedLatentWords, ProportionalLatentWords, LatentWordsUpTo)
-}
-
-
-def policy_to_dict(policy: LatentWords) -> dict[str, object]:
-    """Describe a policy by plain values, as saved models hold it.
-
-    >>> policy_to_dict(FixedLatentWords(100))
-    {'policy': 'FixedLatentWords', 'm': 100}
-    """
-    return {"policy": type(policy).__name__, **vars(policy)}
-
-
-def policy_from_dict(description: dict[str, object]) -> LatentWords:
-    """Make the policy that `policy_to_dict` described.
-
-    >>> policy_from_dict({"policy": "LatentWordsUpTo", "n_max": 300})
-    LatentWordsUpTo(n_max=300)
-    """
-    settings = dict(description)
-    name = settings.pop("policy")
-    known = ", ".join(POLICIES)
-    require(name in POLICIES, "a saved model", "policy", f"one of {known}", name)
-    return POLICIES[str(name)](**settings)
+        return _whole(self.n_max - n.double(), n)

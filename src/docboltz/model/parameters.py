@@ -19,8 +19,8 @@ class Parameters:
     """
 
     W: Tensor
-    """Topic-word weights (F, K), laid out word by word in memory (`W.T` is contiguous), so that a
-    sparse document gathers whole rows of `W.T`."""
+    """Topic-word weights (F, K). Best laid out word by word in memory (`W.T` contiguous): a sparse
+    document gathers whole rows of `W.T`, which is copied where it is laid out otherwise."""
     a: Tensor
     """Topic biases (F,)."""
     b: Tensor

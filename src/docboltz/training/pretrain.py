@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from docboltz.errors import require
-from docboltz.model.conditionals import fast_topic_mean, word_mean
+from docboltz.errors import is_number, is_whole, require
+from docboltz.model.conditionals import Counts, fast_topic_mean, word_mean
 from docboltz.model.counts import SparseCounts, lengths
 from docboltz.model.parameters import Gradient, Parameters
 from docboltz.sampling.chains import sample_topics
@@ -54,18 +54,23 @@ class Pretraining:
     """Standard deviation of W before the first update."""
 
     def __post_init__(self) -> None:
-        def check(name: str, expected: str, ok: bool) -> None:
+        def check(name: str, expected: str, ok: bool, kind: type[int] | type[float]) -> None:
             require(ok, "Pretraining", name, expected, getattr(self, name))
+            object.__setattr__(self, name, kind(getattr(self, name)))  # NumPy's cannot be saved
 
         for name in ("updates", "batch_size", "more_steps_every", "max_steps"):
-            value = getattr(self, name)
-            check(name, "a whole number of at least 1", isinstance(value, int) and value >= 1)
+            ok = is_whole(getattr(self, name)) and getattr(self, name) >= 1
+            check(name, "a whole number of at least 1", ok, int)
         for name in ("learning_rate", "halve_after", "initial_scale"):
-            check(name, "a number above 0", getattr(self, name) > 0)
+            ok = is_number(getattr(self, name)) and getattr(self, name) > 0
+            check(name, "a number above 0", ok, float)
         for name in ("weight_decay", "sparsity"):
-            check(name, "a number of at least 0", getattr(self, name) >= 0)
-        check("momentum", "a number from 0 up to, not including, 1", 0 <= self.momentum < 1)
-        check("sparsity_target", "a number between 0 and 1", 0 < self.sparsity_target < 1)
+            ok = is_number(getattr(self, name)) and getattr(self, name) >= 0
+            check(name, "a number of at least 0", ok, float)
+        ok = is_number(self.momentum) and 0 <= self.momentum < 1
+        check("momentum", "a number from 0 up to, not including, 1", ok, float)
+        ok = is_number(self.sparsity_target) and 0 < self.sparsity_target < 1
+        check("sparsity_target", "a number between 0 and 1", ok, float)
 
     def rate(self, update: int) -> float:
         """Learning rate of the update with this number."""
@@ -105,17 +110,16 @@ def contrastive_divergence(
     """
     n = lengths(counts)
     data_topics = topics = fast_topic_mean(p, counts, m)
+    words: Counts = counts
     for _ in range(steps):
-        words = word_mean(p, sample_topics(topics, generator=generator))  # (B, K)
-        if steps > 1:
-            # A fractional length (tf-idf input) still draws a whole number of words.
-            drawn = sample_words(words, n.round().clamp_min(1), generator=generator)
-            topics = fast_topic_mean(p, drawn, m)
+        probabilities = word_mean(p, sample_topics(topics, generator=generator))  # (B, K)
+        if steps == 1:
+            words = n[:, None] * probabilities
         else:
-            topics = fast_topic_mean(p, n[:, None] * words, m)
-    if steps > 1:
-        words = drawn.dense() / lengths(drawn)[:, None]
-    data, model = counts / n[:, None], words  # x̄ of each: (B, K)
+            # A fractional length (tf-idf input) still draws a whole number of words.
+            words = sample_words(probabilities, n.round().clamp_min(1), generator=generator)
+        topics = fast_topic_mean(p, words, m)
+    data, model = word_shares(counts), word_shares(words)
     B = len(counts)
     return Gradient(
         W=(data_topics.T @ data - topics.T @ model) / B,
@@ -124,14 +128,19 @@ def contrastive_divergence(
     )
 
 
+def word_shares(counts: Counts) -> Tensor:
+    """x̄ = x/N, a document's words as shares of all of them: (B, K), dense."""
+    dense = counts.dense() if isinstance(counts, SparseCounts) else counts
+    return dense / lengths(counts)[:, None]
+
+
 def sparsity_gradient(p: Parameters, counts: Tensor, m: Tensor, *, target: float) -> Gradient:
     """−∂/∂(W, a) of Σ_j KL(target ‖ q_j), q_j the mean activity of topic j in the batch.
 
     Each document's share is divided by D like its other statistics.
     """
-    n = lengths(counts)
     topics = fast_topic_mean(p, counts, m)
     q = topics.mean(0).clamp(1e-6, 1 - 1e-6)
     # ∂KL/∂q = (q − target) / (q (1 − q)), and a document moves q by h (1 − h) / B.
     pull = -(q - target) / (q * (1 - q)) * topics * (1 - topics) / len(counts)  # (B, F)
-    return Gradient(W=pull.T @ (counts / n[:, None]), a=pull.sum(0), b=torch.zeros_like(p.b))
+    return Gradient(W=pull.T @ word_shares(counts), a=pull.sum(0), b=torch.zeros_like(p.b))

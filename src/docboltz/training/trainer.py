@@ -1,4 +1,4 @@
-"""The loop: minibatches, momentum, progress. Nothing in this file knows what is being learnt."""
+"""The loop: minibatches, momentum, progress. Nothing here knows where the gradients come from."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from torch import Tensor
 
 from docboltz.errors import TrainingDiverged
 from docboltz.model.parameters import Gradient, Parameters
-
-Progress = Callable[[int, int | None], None]
-"""Called with the updates made and the updates planned."""
+from docboltz.progress import Update
 
 CHECK_EVERY = 100  # updates between looks for NaN: a look waits for the device
 
@@ -70,7 +68,7 @@ def train(
     updates: int,
     rate: Callable[[int], float],
     momentum: float,
-    progress: Progress | None = None,
+    progress: Update | None = None,
 ) -> None:
     """Make so many updates of `state`, each from the statistics of one minibatch."""
     for done in range(1, updates + 1):

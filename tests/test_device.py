@@ -1,0 +1,33 @@
+import numpy as np
+import pytest
+import torch
+
+from docboltz.device import choose_device, make_generator
+from docboltz.errors import InvalidParameter
+
+
+def test_auto_is_a_device_that_is_there():
+    expected = "cuda" if torch.cuda.is_available() else "cpu"
+    assert choose_device("auto", "Model").type == expected
+    assert choose_device("cpu", "Model") == torch.device("cpu")
+
+
+@pytest.mark.parametrize("name", ["abacus", "cuda:99", "meta:x", ""])
+def test_a_device_that_is_not_there(name):
+    with pytest.raises(InvalidParameter, match=r"'device' parameter of Model must name") as raised:
+        choose_device(name, "Model")
+    assert repr(name) in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_generator_follows_the_random_state(device):
+    draws = [
+        torch.rand(
+            4,
+            generator=make_generator(np.random.RandomState(seed), torch.device(device)),
+            device=device,
+        )
+        for seed in (3, 3, 4)
+    ]
+    assert torch.equal(draws[0], draws[1])
+    assert not torch.equal(draws[0], draws[2])

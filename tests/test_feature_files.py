@@ -1,0 +1,87 @@
+"""Topic features in files."""
+
+import numpy as np
+import pytest
+from pyarrow import parquet
+
+from docboltz import OverReplicatedSoftmax, Pretraining
+from docboltz.corpus.document import Document
+from docboltz.errors import InvalidCorpus, InvalidParameter
+from docboltz.feature_files import write_features
+from docboltz.text_model import TextModel
+
+DOCUMENTS = [
+    Document(f"id {n}", text, labels)
+    for n, (text, labels) in enumerate(
+        [
+            ("hockey players", ("sport", "ice")),
+            ("bread and butter", ("kitchen",)),
+            ("", ()),
+            ("hockey butter", ()),
+            ("players of games", ("sport",)),
+        ]
+    )
+]
+
+
+@pytest.fixture(scope="module")
+def text_model():
+    model = OverReplicatedSoftmax(3, pretraining=Pretraining(updates=9), random_state=0)
+    return TextModel.fit([document.text for document in DOCUMENTS[:2]], model)
+
+
+@pytest.mark.parametrize("block", [1, 2, 100])
+@pytest.mark.parametrize("inference", [None, "fast", "mean_field"])
+def test_what_is_written_is_what_the_model_infers(
+    text_model, tmp_path, monkeypatch, block, inference
+):
+    monkeypatch.setattr("docboltz.feature_files.BLOCK_DOCUMENTS", block)
+    expected = text_model.model.transform(text_model.count(DOCUMENTS).counts, inference)
+    for name in ("f.npy", "f.parquet"):
+        n = write_features(text_model, iter(DOCUMENTS), tmp_path / name, inference=inference)
+        assert n == 5
+    array = np.load(tmp_path / "f.npy")
+    assert array.dtype == np.float32
+    # Mean-field inference of a block stops when all of its documents have settled.
+    tolerance = 1e-3 if inference == "mean_field" else 0
+    assert array == pytest.approx(expected, abs=tolerance)
+    table = parquet.read_table(tmp_path / "f.parquet")
+    assert table["id"].to_pylist() == [document.id for document in DOCUMENTS]
+    assert table["labels"].to_pylist() == [list(document.labels) for document in DOCUMENTS]
+    assert np.array_equal(np.array(table["features"].to_pylist(), np.float32), array)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["f.npy", "f.parquet"]
+
+
+def test_missing_folders_are_made(text_model, tmp_path):
+    write_features(text_model, DOCUMENTS, tmp_path / "new" / "folder" / "f.npy")
+    assert np.load(tmp_path / "new" / "folder" / "f.npy").shape == (5, 3)
+
+
+def test_nothing_is_written_for_nothing(text_model, tmp_path):
+    def interrupted():
+        yield DOCUMENTS[0]
+        raise KeyboardInterrupt
+
+    with pytest.raises(InvalidParameter, match=r"\.parquet or \.npy"):
+        write_features(text_model, DOCUMENTS, tmp_path / "f.csv")
+    with pytest.raises(InvalidParameter, match="'slow'"):
+        write_features(text_model, DOCUMENTS, tmp_path / "f.npy", inference="slow")
+    with pytest.raises(InvalidCorpus, match="no documents"):
+        write_features(text_model, [], tmp_path / "f.npy")
+    with pytest.raises(KeyboardInterrupt):
+        write_features(text_model, interrupted(), tmp_path / "f.parquet")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_old_file_stays_until_the_new_one_is_whole(text_model, tmp_path, monkeypatch):
+    file = tmp_path / "f.npy"
+    file.write_text("old")
+
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np.lib.format, "write_array_header_1_0", fail)
+    with pytest.raises(OSError, match="No space left"):
+        write_features(text_model, DOCUMENTS, file)
+    assert file.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [file]

@@ -1,0 +1,52 @@
+"""Progress for people who watch; silence for everyone else. A terminal: tests/cli."""
+
+import io
+import sys
+
+from docboltz.progress import progress_bar
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_silent_when_not_shown(capsys):
+    with progress_bar("Reading", "documents", shown=False) as update:
+        update(1, None)
+        update(2, 2)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_silent_when_nobody_watches(capsys):
+    with progress_bar("Reading", "documents", shown=True) as update:
+        update(1, None)
+        update(2, 2)
+    out, err = capsys.readouterr()
+    assert (out, err.strip()) == ("", "")
+
+
+def watched(monkeypatch):
+    """Make standard error a terminal, 80 columns wide; what a fixture sets, pytest undoes."""
+    for name, value in {"TERM": "xterm", "COLUMNS": "80", "NO_COLOR": "1"}.items():
+        monkeypatch.setenv(name, value)
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    return terminal
+
+
+def test_a_known_total_shows_the_time_left(monkeypatch):
+    terminal = watched(monkeypatch)
+    with progress_bar("Training", "updates", shown=True) as update:
+        update(1000, 3000)
+    assert "1,000/3,000 updates" in terminal.getvalue()
+    assert "left" in terminal.getvalue()
+    assert "…" not in terminal.getvalue()
+
+
+def test_an_unknown_total_shows_none(monkeypatch):
+    terminal = watched(monkeypatch)
+    with progress_bar("Reading", "documents", shown=True) as update:
+        update(1000, None)
+    assert "1,000 documents" in terminal.getvalue()
+    assert "left" not in terminal.getvalue()
