@@ -1,9 +1,11 @@
 """From a stream of documents to a folder with a model and a search store."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
-from docboltz import OverReplicatedSoftmax, Pretraining
+from docboltz import OverReplicatedSoftmax, Pretraining, building
 from docboltz.building import SNIPPET_CHARACTERS, build_model, index_documents, store_folder
 from docboltz.corpus.document import Document
 from docboltz.corpus.text import TextAnalysis
@@ -163,3 +165,12 @@ def test_a_model_that_could_not_be_indexed_is_kept_and_said_to_be(tmp_path, monk
         build(DOCUMENTS, tmp_path / "model")
     assert str(raised.value).startswith(f"{error} The" if str(error) else "the")
     assert TextModel.load(tmp_path / "model").topics
+
+
+def test_a_full_disk_is_noticed_before_training(tmp_path, monkeypatch):
+    monkeypatch.setattr(building.shutil, "disk_usage", lambda _: SimpleNamespace(free=1000))
+    model = estimator()
+    with pytest.raises(InvalidParameter, match=r"takes about .* MB and the disk has 0 MB left"):
+        build(DOCUMENTS, tmp_path / "model", model)
+    assert not hasattr(model, "components_")
+    assert not (tmp_path / "model").exists()

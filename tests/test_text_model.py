@@ -85,7 +85,7 @@ def test_topics_show_forms_not_stems(text_model):
     shown = {word for topic in text_model.topics for word in topic.words}
     assert shown
     assert shown <= set(text_model.vocabulary.forms)
-    assert "players" in text_model.vocabulary.forms
+    assert "player" in text_model.vocabulary.forms
     assert "player" in text_model.vocabulary.words
     assert [topic.number for topic in text_model.topics] == [0, 1, 2]
     assert all(len(topic.words) <= WORDS_PER_TOPIC for topic in text_model.topics)

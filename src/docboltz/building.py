@@ -6,22 +6,21 @@ The stream is read once: counts stay in memory, and of each text only a snippet 
 from __future__ import annotations
 
 import json
+import shutil
 import tempfile
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
-
-import numpy as np
 
 from docboltz.corpus.counting import count
 from docboltz.corpus.counts import Corpus
 from docboltz.corpus.document import Document
 from docboltz.corpus.text import TextAnalysis
 from docboltz.corpus.vocabulary import Vocabulary
-from docboltz.errors import DocboltzError, EmptyDocumentsWarning, InvalidCorpus
+from docboltz.errors import DocboltzError, EmptyDocumentsWarning, InvalidCorpus, InvalidParameter
 from docboltz.progress import progress_bar
 from docboltz.search.writer import StoreWriter
 from docboltz.storage import fingerprint, require_writable
@@ -61,9 +60,16 @@ def build_model(
     from docboltz.text_model import TextModel  # here: whoever only opens a store needs no torch
 
     require_writable(out)  # before minutes of training, not after
+    stream = iter(documents)
+    first = list(islice(stream, 2))
+    if len(first) == 1:
+        raise InvalidCorpus(
+            "One document is not enough to learn topics from. If the file holds several, name "
+            "its format (one document per line is --format lines)."
+        )
     with _Snippets() as snippets:
         corpus = _count(
-            documents,
+            chain(first, stream),
             snippets,
             analysis,
             shown=shown,
@@ -71,11 +77,7 @@ def build_model(
             max_df=max_df,
             max_words=max_words,
         )
-        if len(corpus) < 2:
-            raise InvalidCorpus(
-                "One document is not enough to learn topics from. If the file holds several, name "
-                "its format (one document per line is --format lines)."
-            )
+        _require_space(out, len(corpus), len(corpus.vocabulary), model.n_components)
         interrupted = False
         try:
             with warnings.catch_warnings():
@@ -96,6 +98,19 @@ def build_model(
                 f"'docboltz index {out} CORPUS' makes them so."
             ) from error
     return Built(text_model, len(corpus), corpus.n_empty, interrupted)
+
+
+def _require_space(out: Path, n_documents: int, n_words: int, n_topics: int) -> None:
+    """Say before training, not after, that the disk is too full for what training will make."""
+    folder = next(f for f in (out, *out.absolute().parents) if f.exists())
+    free = shutil.disk_usage(folder).free
+    # Weights and features in float32, and roughly what ids and snippets take.
+    needed = 4 * n_topics * (n_words + n_documents) + 2 * SNIPPET_CHARACTERS * n_documents
+    if free < needed:
+        raise InvalidParameter(
+            f"Cannot save a model to {out}: it takes about {needed / 1e6:,.0f} MB and the disk has "
+            f"{free / 1e6:,.0f} MB left. Free some space or name a folder on another disk."
+        )
 
 
 def index_documents(
@@ -164,7 +179,6 @@ def _write_store(
     text_model: TextModel, corpus: Corpus, snippets: _Snippets, folder: Path, *, shown: bool
 ) -> None:
     """Write features, ids, labels and snippets; features are centred, which sharpens cosines."""
-    model = text_model.model
     lines = iter(snippets)
     with (
         progress_bar("Indexing", "documents", shown=shown) as update,
@@ -178,10 +192,8 @@ def _write_store(
         for begin in range(0, len(corpus), BLOCK_DOCUMENTS):
             end = min(begin + BLOCK_DOCUMENTS, len(corpus))
             block = corpus.counts[begin:end]
-            features = model.transform(block)
-            features[np.diff(block.indptr) == 0] = 0  # no words: like nothing, not like everything
             store.append(
-                features,
+                text_model.search_features(block),
                 corpus.ids[begin:end],
                 corpus.labels[begin:end],
                 list(islice(lines, end - begin)),

@@ -35,22 +35,23 @@ def write_features(
         )
     known = inference in (None, "fast", "mean_field")
     require(known, "write_features", "inference", "'fast' or 'mean_field'", inference)
-    with progress_bar("Reading", "documents", shown=shown) as update:
-        corpus = count(
-            documents,
-            text_model.analysis,
-            vocabulary=text_model.vocabulary,
-            progress=lambda done: update(done, None),
-        )
-    with progress_bar("Inferring", "documents", shown=shown) as update, written_whole(out) as file:
+    with written_whole(out) as file:
+        with progress_bar("Reading", "documents", shown=shown) as update:
+            corpus = count(
+                documents,
+                text_model.analysis,
+                vocabulary=text_model.vocabulary,
+                progress=lambda done: update(done, None),
+            )
+        with progress_bar("Inferring", "documents", shown=shown) as update:
 
-        def blocks() -> Iterator[tuple[int, Any]]:
-            for begin in range(0, len(corpus), BLOCK_DOCUMENTS):
-                counts = corpus.counts[begin : begin + BLOCK_DOCUMENTS]
-                yield begin, text_model.model.transform(counts, inference)
-                update(min(begin + BLOCK_DOCUMENTS, len(corpus)), len(corpus))
+            def blocks() -> Iterator[tuple[int, Any]]:
+                for begin in range(0, len(corpus), BLOCK_DOCUMENTS):
+                    counts = corpus.counts[begin : begin + BLOCK_DOCUMENTS]
+                    yield begin, text_model.model.transform(counts, inference)
+                    update(min(begin + BLOCK_DOCUMENTS, len(corpus)), len(corpus))
 
-        write(file, corpus, len(text_model.activity), blocks())
+            write(file, corpus, len(text_model.activity), blocks())
     return len(corpus)
 
 

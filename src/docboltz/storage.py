@@ -139,7 +139,7 @@ def _read_description(folder: Path) -> dict[str, Any]:
     except OSError as error:
         raise InvalidModelFile(
             f"There is no docboltz model in {folder}: {DESCRIPTION} cannot be read "
-            f"({error.strerror}). Name the folder that save() wrote."
+            f"({error.strerror}). Name a folder that 'docboltz fit' or save() wrote."
         ) from error
     except (ValueError, RecursionError) as error:
         raise InvalidModelFile(

@@ -43,7 +43,7 @@ def _interruptible(command: Callable[..., None]) -> Callable[..., None]:
         try:
             command(**given)
         except KeyboardInterrupt as stop:
-            _complain(f"interrupted: {stop or 'nothing was written.'}")
+            _complain(f"interrupted: {str(stop) or 'nothing was written.'}")
             sys.exit(INTERRUPTED)
 
     return run
@@ -87,8 +87,8 @@ def _run(arguments: list[str]) -> int:
     except DocboltzError as error:
         _complain(str(error))
     except OSError as error:
-        where = f" {error.filename}" if error.filename else ""
-        _complain(f"cannot read or write{where}: {error.strerror or error}.")
+        where = error.filename or "a file"
+        _complain(f"cannot read or write {where}: {error.strerror or error}.")
     return 2
 
 

@@ -12,7 +12,7 @@ from docboltz.cli.output import count_of, print_json, print_table, remark
 
 
 def datasets(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Fetch this one.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Fetch this one.")] = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Write it as JSON Lines to this file.")
     ] = None,

@@ -130,7 +130,7 @@ def _show_searches(text_model: TextModel, folder: Path, queries: tuple[str, ...]
     from docboltz.search.store import SearchStore
 
     store = SearchStore.open(store_folder(folder))
-    rows, scores = store.search(text_model.transform(queries), 4)
+    rows, scores = store.search(text_model.search_features(text_model.count(queries).counts), 4)
     for query, hits, cosines in zip(queries, rows, scores, strict=True):
         found = store.documents(hits)
         table = [

@@ -28,7 +28,7 @@ def search(
     from docboltz.text_model import TextModel
 
     text_model = TextModel.load(model, device="cpu")
-    features = text_model.model.transform(text_model.query(text))
+    features = text_model.search_features(text_model.query(text))
     store = _open(model)
     rows, scores = store.search(features, top)
     _print_hits(store, rows[0].tolist(), scores[0].tolist(), json)
@@ -97,9 +97,12 @@ def _print_hits(store: SearchStore, rows: list[int], scores: list[float], json: 
             ]
         )
         return
+    columns = {"cosine": "right", "id": "left", "labels": "left", "text": "left"}
     table = [
         [f"{s:.3f}", h.id, ", ".join(h.labels), h.snippet]
         for h, s in zip(hits, scores, strict=True)
     ]
-    columns = {"cosine": "right", "id": "left", "labels": "left", "text": "left"}
+    if not any(hit.labels for hit in hits):
+        del columns["labels"]
+        table = [[cosine, id, text] for cosine, id, _, text in table]
     print_table(None, columns, table)

@@ -59,11 +59,12 @@ def fit(
         raise InvalidParameter(
             f"--latent-words must be auto or a whole number. Got {latent_words!r} instead."
         )
-    if pretokenised:
-        analysis = TextAnalysis(pretokenised=True)
-    else:
-        spoken = None if language == "none" else language
-        analysis = TextAnalysis(language=spoken, stop_words=stop_words, stem=stem)
+    spoken = None if language == "none" else language
+    try:
+        analysis = TextAnalysis(spoken, stop_words, stem, pretokenised=pretokenised)
+    except InvalidParameter as error:  # there it names keywords, here they are options
+        said = str(error).replace("stem=False", "--no-stem")
+        raise InvalidParameter(said.replace("stop_words=False", "--no-stop-words")) from error
     report = ReadReport()
     documents = source.documents(report)
 

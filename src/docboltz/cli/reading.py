@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -51,7 +51,7 @@ class CorpusSource:
         """Check the paths now; stream the documents, and fill the report, as they are asked for."""
         from docboltz.corpus.readers import read_documents
 
-        return read_documents(
+        documents = read_documents(
             self.corpus,
             format=self.format,  # type: ignore[arg-type]  # checked there, with a message
             text=self.text or None,
@@ -61,6 +61,16 @@ class CorpusSource:
             encoding=self.encoding,
             report=report,
         )
+        return map(_spelled, documents)
+
+
+def _spelled(document: Document) -> Document:
+    r"""Spell out half characters, which no file can hold: in b\udcff.txt they are a stray byte."""
+    pieces = (document.id, document.text, *document.labels)
+    if all(map(str.isascii, pieces)):
+        return document
+    id, text, *labels = (p.encode("utf-8", "backslashreplace").decode() for p in pieces)
+    return replace(document, id=id, text=text, labels=tuple(labels))
 
 
 def reads_corpus(command: Callable[..., None]) -> Callable[..., None]:

@@ -34,8 +34,8 @@ class ChunkCounts:
     counts: Integers
     new_terms: tuple[str, ...]
     """Terms that got the next free numbers in this chunk."""
-    new_forms: tuple[str, ...]
-    """The word each new term was first met as: "hockey" for the stem "hockei"."""
+    forms: tuple[tuple[int, str], ...]
+    """Shortest word met for a term, where this chunk had a shorter one: "hockey" for "hockei"."""
     n_outside: int
     """Tokens outside a fixed vocabulary."""
 
@@ -94,7 +94,8 @@ class _Numbers(dict[str, int]):
         self._fixed = vocabulary is not None
         self._terms = {term: number for number, term in enumerate(vocabulary or ())}
         self._new_terms: list[str] = []
-        self._new_forms: list[str] = []
+        self._forms: dict[int, str] = {}
+        self._new_forms: dict[int, str] = {}
 
     def __missing__(self, word: str) -> int:
         if len(self) >= REMEMBERED:
@@ -106,17 +107,23 @@ class _Numbers(dict[str, int]):
         if term is None:
             return DROPPED
         number = self._terms.get(term)
-        if number is not None:
-            return number
         if self._fixed:
-            return OUTSIDE
-        number = self._terms[term] = len(self._terms)
-        self._new_terms.append(term)
-        self._new_forms.append(word)
+            return OUTSIDE if number is None else number
+        if number is None:
+            number = self._terms[term] = len(self._terms)
+            self._new_terms.append(term)
+            self._forms[number] = self._new_forms[number] = word
+        elif shorter(word, self._forms[number]) == word:
+            self._forms[number] = self._new_forms[number] = word
         return number
 
-    def take_new(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The terms numbered since the last call, in order of their numbers, and their forms."""
-        new = tuple(self._new_terms), tuple(self._new_forms)
-        self._new_terms, self._new_forms = [], []
+    def take_new(self) -> tuple[tuple[str, ...], tuple[tuple[int, str], ...]]:
+        """The terms numbered and the shorter forms met since the last call."""
+        new = tuple(self._new_terms), tuple(self._new_forms.items())
+        self._new_terms, self._new_forms = [], {}
         return new
+
+
+def shorter(a: str, b: str) -> str:
+    """The shorter of two words, the first in the alphabet of two as long: mostly the plain form."""
+    return min(a, b, key=lambda word: (len(word), word))

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from docboltz.corpus.chunks import ChunkCounter, Integers
+from docboltz.corpus.chunks import ChunkCounter, Integers, shorter
 from docboltz.corpus.counts import Corpus, by_frequency, select_columns, total_counts
 from docboltz.corpus.document import Document
 from docboltz.corpus.text import TextAnalysis
@@ -76,7 +76,7 @@ def count(
         counts = select_columns(counts, columns)
         merged.n_outside = n_before - int(counts.data.sum(dtype=np.int64))
         kept = [terms[column] for column in columns]
-        vocabulary = Vocabulary(kept, [merged.forms[term] for term in kept])
+        vocabulary = Vocabulary(kept, [merged.form(column) for column in columns])
     return Corpus(
         counts, tuple(stream.ids), tuple(stream.labels), vocabulary, analysis, merged.n_outside
     )
@@ -155,7 +155,7 @@ class _Merged:
         self.n_documents = 0
         self.n_outside = 0
         self._fixed = vocabulary
-        self.forms: dict[str, str] = {}
+        self._forms: dict[int, str] = {}
         self._numbers: dict[str, int] = {}
         self._maps: dict[int, Integers] = {}
         self._rows: list[Integers] = []
@@ -169,18 +169,23 @@ class _Merged:
         if self._fixed is None:
             numbers = self._numbers
             new = [numbers.setdefault(term, len(numbers)) for term in chunk.new_terms]
-            for term, form in zip(chunk.new_terms, chunk.new_forms, strict=True):
-                self.forms.setdefault(term, form)
             known = self._maps.get(counted.worker, np.empty(0, np.int32))
             if new:
                 known = np.concatenate([known, np.array(new, np.int32)])
                 self._maps[counted.worker] = known
+            for number, form in chunk.forms:
+                common = int(known[number])
+                self._forms[common] = shorter(form, self._forms.get(common, form))
             terms = known[terms]
         self._rows.append(np.diff(chunk.starts))
         self._terms.append(terms)
         self._counts.append(chunk.counts)
         self.n_documents += len(chunk.starts) - 1
         self.n_outside += chunk.n_outside
+
+    def form(self, column: int) -> str:
+        """The shortest word met for the term of a column."""
+        return self._forms[int(column)]
 
     def finish(self) -> tuple[csr_array, Sequence[str]]:
         """All counts, and the term of each column."""

@@ -88,7 +88,8 @@ def read_documents(
 
     Paths are checked at once; everything else as it comes.
     """
-    require(format is None or format in FORMATS, "read_documents", "format", str(FORMATS), format)
+    known = " or ".join(FORMATS)
+    require(format is None or format in FORMATS, "read_documents", "format", known, format)
     columns = ColumnOptions(text, id, label, label_separator)
     sources = _sources(paths, format)
     reader = _Reader(TableOptions(columns, encoding, header, quotes), report or ReadReport())

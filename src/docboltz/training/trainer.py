@@ -13,6 +13,7 @@ from docboltz.model.parameters import Gradient, Parameters
 from docboltz.progress import Update
 
 CHECK_EVERY = 100  # updates between looks for NaN: a look waits for the device
+SHOW_EVERY = 10
 
 
 @dataclass
@@ -76,8 +77,8 @@ def train(
         climb(state, gradient, rate=rate(state.updates), momentum=momentum)
         if done % CHECK_EVERY == 0 or done == updates:
             require_finite(state)
-            if progress is not None:
-                progress(done, updates)
+        if progress is not None and (done % SHOW_EVERY == 0 or done == updates):
+            progress(done, updates)
 
 
 def require_finite(state: TrainingState) -> None:

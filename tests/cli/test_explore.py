@@ -1,0 +1,34 @@
+"""docboltz topics and words."""
+
+from docboltz.text_model import TextModel
+
+
+def test_topics_come_sharpest_first(docboltz, model):
+    found = docboltz("topics", model, "--json").json
+    topics = TextModel.load(model).topics
+    assert [topic["sharpness"] for topic in found] == sorted(t.sharpness for t in topics)[::-1]
+    assert {topic["number"] for topic in found} == {0, 1, 2, 3}
+    for topic in found:
+        assert tuple(topic["words"]) == topics[topic["number"]].words[:10]
+
+
+def test_topics_can_be_cut_short(docboltz, model):
+    found = docboltz("topics", model, "--json", "--number", 2, "--words", 3).json
+    assert [len(topic["words"]) for topic in found] == [3, 3]
+    lines = docboltz("topics", model, "--number", 2, "--words", 3).out.splitlines()
+    assert lines[0].split() == ["topic", "sharpness", "activity", "words"]
+    assert lines[1].split()[3:] == found[0]["words"]
+    assert len(lines) == 3
+
+
+def test_words(docboltz, model):
+    found = docboltz("words", model, "rocket launch", "--json", "-k", 5).json
+    expected = TextModel.load(model).next_words("rocket launch", 5)
+    assert [tuple(entry.values()) for entry in found] == expected
+    lines = docboltz("words", model, "rocket launch", "-k", 5).out.splitlines()
+    assert lines[0].split() == ["word", "probability", "than", "usual"]
+    assert [line.split()[0] for line in lines[1:]] == [entry["word"] for entry in found]
+
+
+def test_unknown_words(docboltz, model):
+    assert "knows none of these words" in docboltz("words", model, "xyzzy").complaint

@@ -1,0 +1,53 @@
+"""docboltz transform."""
+
+import io
+import sys
+
+import numpy as np
+from pyarrow import parquet
+
+from docboltz.text_model import TextModel
+
+from .texts import ENGLISH, lines, records
+
+
+def test_both_formats_hold_the_features_of_the_library(docboltz, model, corpus, tmp_path):
+    expected = TextModel.load(model).transform(record["text"] for record in records(ENGLISH))
+    array, table = tmp_path / "f.npy", tmp_path / "f.parquet"
+    outcome = docboltz("transform", model, corpus, "--out", array)
+    assert outcome == (0, "", f"24 documents: features saved to {array}\n")
+    assert docboltz("transform", model, corpus, "--out", table, "--json").json["documents"] == 24
+    assert np.array_equal(np.load(array), expected)
+    rows = parquet.read_table(table).to_pylist()
+    assert np.array_equal(np.array([row["features"] for row in rows], np.float32), expected)
+    assert [row["id"] for row in rows] == [record["id"] for record in records(ENGLISH)]
+    assert [row["labels"] for row in rows] == [record["labels"] for record in records(ENGLISH)]
+
+
+def test_mean_field(docboltz, model, corpus, tmp_path):
+    out = tmp_path / "f.npy"
+    docboltz("transform", model, corpus, "--out", out, "-q", "--inference", "mean_field")
+    loaded = TextModel.load(model)
+    counts = loaded.count(record["text"] for record in records(ENGLISH)).counts
+    assert np.array_equal(np.load(out), loaded.model.transform(counts, "mean_field"))
+
+
+def test_standard_input(docboltz, model, tmp_path, monkeypatch):
+    typed = io.TextIOWrapper(io.BytesIO(lines(ENGLISH).encode()))
+    monkeypatch.setattr(sys, "stdin", typed)
+    docboltz("transform", model, "-", "--out", tmp_path / "f.npy", "-q")
+    assert np.load(tmp_path / "f.npy").shape == (24, 4)
+
+
+def test_wrong_usage_writes_nothing(docboltz, model, corpus, tmp_path):
+    before = sorted(tmp_path.rglob("*"))
+    for options, said in (
+        (["--out", tmp_path / "f.csv"], ".parquet or .npy. Got 'f.csv'"),
+        (["--out", tmp_path / "f.npy", "--inference", "slow"], "'fast' or 'mean_field'"),
+        (["--out", tmp_path / "f.npy", "--device", "abacus"], "'abacus'"),
+        (["--out", tmp_path / "f.npy", "--label", "nope"], "no label column 'nope'"),
+        (["--out", corpus / "f.npy"], "cannot be written"),
+        ([], "Missing option '--out'"),
+    ):
+        assert said in docboltz("transform", model, corpus, *options).complaint
+    assert sorted(tmp_path.rglob("*")) == before

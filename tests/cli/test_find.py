@@ -1,0 +1,101 @@
+"""docboltz search, similar and index."""
+
+import numpy as np
+import pytest
+
+from docboltz.building import store_folder
+from docboltz.search.store import SearchStore
+from docboltz.text_model import TextModel
+
+from .conftest import write_json_lines
+from .texts import ENGLISH, GERMAN, records
+
+N_DOCUMENTS = sum(map(len, ENGLISH.values()))
+
+
+def test_search_gives_the_cosines_of_centred_features(docboltz, model):
+    text_model = TextModel.load(model)
+    query, *documents = text_model.transform(
+        ["a football match", *(record["text"] for record in records(ENGLISH))]
+    )
+    centred = np.array(documents) - text_model.activity
+    centred /= np.linalg.norm(centred, axis=1, keepdims=True)
+    asked = query - text_model.activity
+    cosines = centred @ (asked / np.linalg.norm(asked))
+    hits = docboltz("search", model, "a football match", "--json", "-k", N_DOCUMENTS).json
+    assert [hit["score"] for hit in hits] == pytest.approx(sorted(cosines)[::-1], abs=1e-5)
+    by_id = {record["id"]: cosine for record, cosine in zip(records(ENGLISH), cosines, strict=True)}
+    assert all(hit["score"] == pytest.approx(by_id[hit["id"]], abs=1e-5) for hit in hits)
+    assert hits[0].keys() == {"id", "score", "labels", "snippet"}
+
+
+def test_tables_have_a_row_for_each_hit(docboltz, model):
+    outcome = docboltz("search", model, "football", "--top", "3")
+    assert (outcome.code, outcome.err) == (0, "")
+    header, *rows = outcome.out.splitlines()
+    assert header.split() == ["cosine", "id", "labels", "text"]
+    assert len(rows) == 3
+
+
+def test_similar_is_a_search_without_the_document_itself(docboltz, model):
+    text = ENGLISH["space"][0]
+    similar = docboltz("similar", model, "space-1", "--json", "-k", N_DOCUMENTS).json
+    searched = docboltz("search", model, text, "--json", "-k", N_DOCUMENTS).json
+    assert "space-1" not in {hit["id"] for hit in similar}
+    assert len(similar) == N_DOCUMENTS - 1
+    scores = {hit["id"]: hit["score"] for hit in searched}
+    assert all(hit["score"] == pytest.approx(scores[hit["id"]], abs=1e-5) for hit in similar)
+
+
+def test_unknown_words_and_ids(docboltz, model):
+    assert "knows none of these words: 'xyzzy'" in docboltz("search", model, "xyzzy").complaint
+    assert "knows none of these words" in docboltz("search", model, "").complaint
+    said = docboltz("similar", model, "xyzzy").complaint
+    assert "No document has the id 'xyzzy'" in said
+    assert "'sport-1'" in said
+
+
+def test_index_replaces_the_collection_and_leaves_the_model(docboltz, model, tmp_path):
+    before = (model / "model.json").read_bytes()
+    rows = records({"new": ["The oven is hot.", "Rockets orbit the moon.", "Völlig unbekannt."]})
+    other = write_json_lines(tmp_path / "new.jsonl", rows)
+    assert docboltz("index", model, other).err == f"3 documents can be searched in {model}\n"
+    assert (model / "model.json").read_bytes() == before
+    hits = docboltz("search", model, "the moon", "--json").json
+    assert {hit["id"] for hit in hits} == {"new-1", "new-2", "new-3"}
+    # A document without a known word is like nothing: not like everything.
+    assert next(hit["score"] for hit in hits if hit["id"] == "new-3") == 0
+    assert docboltz("index", model, other, "--json").json["documents"] == 3
+    assert docboltz("index", model, other, "--quiet") == (0, "", "")
+
+
+def test_a_bad_corpus_leaves_the_old_index(docboltz, model, tmp_path):
+    (tmp_path / "empty.txt").write_text("")
+    assert "no documents" in docboltz("index", model, tmp_path / "empty.txt").complaint
+    assert len(docboltz("search", model, "moon", "--json", "-k", 99).json) == N_DOCUMENTS
+
+
+def test_an_index_of_another_model_is_refused(docboltz, model, corpus):
+    docboltz("fit", corpus, "-o", model.parent / "other", "-q", "--topics", 4, "--updates", 3)
+    store = model.parent / "other" / "search"
+    (model / "search").rename(model / "aside")
+    store.rename(model / "search")
+    said = docboltz("search", model, "moon").complaint
+    assert "another model" in said or "index" in said
+
+
+def test_a_model_without_index_says_what_to_do(docboltz, model, tmp_path):
+    (model / "search").rename(tmp_path / "aside")
+    assert "index" in docboltz("similar", model, "sport-1").complaint
+
+
+def test_documents_may_hold_anything(docboltz, model, tmp_path):
+    rows = [{"id": "\x1b[31mred", "text": ":smile: [bold]moon[/bold]\x07 \x1b[2J"}]
+    other = write_json_lines(tmp_path / "odd.jsonl", [*rows, *records(GERMAN)])
+    docboltz("index", model, other, "-q")
+    table = docboltz("search", model, "moon").out
+    assert "\x1b" not in table
+    assert "\x07" not in table
+    assert ":smile: [bold]moon[/bold]" in table
+    store = SearchStore.open(store_folder(model))
+    assert store.documents([0])[0].id == "\x1b[31mred"

@@ -1,0 +1,240 @@
+"""docboltz fit on the kinds of corpora people have, and on those nobody can learn from."""
+
+import gzip
+import json
+import os
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from docboltz.corpus.decoding import looks_binary
+from docboltz.text_model import TextModel
+
+from .conftest import SMALL, write_json_lines
+from .texts import ENGLISH, GERMAN, lines, records
+
+N_DOCUMENTS = sum(map(len, ENGLISH.values()))
+
+
+def folders(path):
+    for theme, texts in ENGLISH.items():
+        (path / theme).mkdir(parents=True)
+        for n, text in enumerate(texts):
+            (path / theme / f"{n}.txt").write_text(text, encoding="utf-8")
+    return path
+
+
+def jsonl(path):
+    return write_json_lines(path.with_suffix(".jsonl"), records(ENGLISH))
+
+
+def parquet_file(path):
+    parquet.write_table(pa.Table.from_pylist(records(ENGLISH)), path.with_suffix(".parquet"))
+    return path.with_suffix(".parquet")
+
+
+def csv(path):
+    path = path.with_suffix(".csv")
+    rows = [f'{r["id"]},"{r["text"]}",{r["labels"][0]}' for r in records(ENGLISH)]
+    path.write_text("\n".join(["id,text,label", *rows]), encoding="utf-8")
+    return path
+
+
+def one_per_line(path):
+    path = path.with_suffix(".txt.gz")
+    path.write_bytes(gzip.compress(lines(ENGLISH).encode()))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("make", "first_id", "first_labels"),
+    [
+        (folders, "kitchen/0.txt", ["kitchen"]),
+        (jsonl, "sport-1", ["sport", "odd"]),
+        (parquet_file, "sport-1", ["sport", "odd"]),
+        (csv, "sport-1", ["sport"]),
+        (one_per_line, "1", []),
+    ],
+)
+def test_every_kind_of_corpus_goes_all_the_way(docboltz, tmp_path, make, first_id, first_labels):
+    corpus, out = make(tmp_path / "corpus"), tmp_path / "model"
+    summary = docboltz("fit", corpus, "--out", out, "--json", *SMALL).json
+    assert summary["documents"] == summary["read"]["documents"] == N_DOCUMENTS
+    assert (summary["topics"], summary["updates"], summary["interrupted"]) == (4, 20, False)
+    assert len(docboltz("topics", out, "--json").json) == 4
+
+    features = tmp_path / "features.parquet"
+    assert docboltz("transform", out, corpus, "--out", features, "-q") == (0, "", "")
+    table = parquet.read_table(features).to_pylist()
+    assert len(table) == N_DOCUMENTS
+    assert (table[0]["id"], table[0]["labels"]) == (first_id, first_labels)
+
+    # A text finds itself: same words, same features, cosine 1.
+    text = next(t for texts in ENGLISH.values() for t in texts if t in _text_of(corpus, first_id))
+    hits = docboltz("search", out, text, "--json", "--top", N_DOCUMENTS).json
+    assert next(hit for hit in hits if hit["id"] == first_id)["score"] == pytest.approx(1, abs=1e-4)
+
+
+def _text_of(corpus, identity):
+    if corpus.is_dir():
+        return (corpus / identity).read_text()
+    return ENGLISH["sport"][0]
+
+
+def test_another_language(docboltz, tmp_path):
+    corpus = write_json_lines(tmp_path / "deutsch.jsonl", records(GERMAN))
+    out = tmp_path / "modell"
+    assert docboltz("fit", corpus, "-o", out, "-q", "--language", "de", *SMALL).code == 0
+    vocabulary = TextModel.load(out).vocabulary
+    assert {"haus", "dach", "suppe"} <= set(vocabulary.forms)
+    assert not {"der", "die", "und", "über", "während"} & set(vocabulary.forms)
+    # One stem for singular and plural, umlaut or not.
+    haus = TextModel.load(out).count(["Haus", "Häuser", "HÄUSER"]).counts.toarray()
+    assert (haus == haus[0]).all()
+    assert haus[0].sum() == 1
+    hits = docboltz("search", out, GERMAN["kueche"][0], "--json").json
+    assert "kueche-1" in [hit["id"] for hit in hits if hit["score"] > 0.9999]
+    snippet = next(hit["snippet"] for hit in hits if hit["id"] == "kueche-1")
+    assert snippet == GERMAN["kueche"][0]
+
+
+def test_no_language_no_stems_no_stop_words(docboltz, corpus, tmp_path):
+    for number, options in enumerate(
+        (["--language", "none"], ["--no-stem", "--no-stop-words"], ["--pretokenised"])
+    ):
+        out = tmp_path / str(number)
+        options = [*options, "--max-df", "1"]
+        assert docboltz("fit", corpus, "-o", out, "-q", *SMALL, *options).code == 0
+        words = TextModel.load(out).vocabulary.words
+        assert "the" in words
+        assert "players" in words
+        assert ("smooth." in words) == (options[0] == "--pretokenised")
+
+
+def test_quiet_says_nothing_and_json_says_one_thing(docboltz, corpus, tmp_path):
+    loud = docboltz("fit", corpus, "--out", tmp_path / "a", *SMALL)
+    assert (loud.code, loud.out) == (0, "")
+    assert loud.err.splitlines()[0].endswith(f"4 topics: saved to {tmp_path / 'a'}")
+    assert "docboltz search" in loud.err.splitlines()[1]
+    assert docboltz("fit", corpus, "--out", tmp_path / "b", "--quiet", *SMALL) == (0, "", "")
+    assert docboltz("fit", corpus, "--out", tmp_path / "c", "--json", *SMALL).err == ""
+
+
+def test_same_seed_same_model(docboltz, corpus, tmp_path):
+    arrays = []
+    for name, seed in (("a", 7), ("b", 7), ("c", 8)):
+        docboltz("fit", corpus, "--out", tmp_path / name, "-q", "--seed", seed, *SMALL)
+        arrays.append(TextModel.load(tmp_path / name).model.components_)
+    assert np.array_equal(arrays[0], arrays[1])
+    assert not np.array_equal(arrays[0], arrays[2])
+
+
+def test_what_was_left_out_is_told(docboltz, tmp_path):
+    rows = [*records(ENGLISH), {"id": "sport-1", "text": "The players won."}, {"text": "of the"}]
+    corpus = write_json_lines(tmp_path / "corpus.jsonl", rows)
+    with corpus.open("a", encoding="utf-8") as file:
+        file.write('{"text": "never closed\n')
+    outcome = docboltz("fit", corpus, "--out", tmp_path / "model", *SMALL)
+    assert outcome.code == 0
+    for told in ("1 malformed line", "sport-1", "1 document has no word of the vocabulary"):
+        assert told in outcome.err
+    assert docboltz("similar", tmp_path / "model", "sport-1#2").code == 0
+
+
+BINARY = bytes(range(256)) * 40
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("empty.txt", b"", "no documents in"),
+        ("empty.jsonl", b"\n\n", "no documents in"),
+        ("header.csv", b"id,text\n", "no documents in"),
+        ("one.txt", b"Only a single line of text.\n", "One document is not enough"),
+        ("stop.txt", b"the of and\nit was not\n", "None of the 2 documents has a word left"),
+        ("numbers.txt", b"1 2 3\n4 5 6\n", "None of the 2 documents has a word left"),
+        ("rare.txt", b"alpha beta\ngamma delta\n", "Lower min_df"),
+        ("junk.txt", BINARY, "does not look like text"),
+        ("junk.jsonl", BINARY, "does not look like text"),
+        ("junk.parquet", BINARY, "junk.parquet"),
+        ("cut.txt.gz", gzip.compress(b"some text\n" * 9999)[:40], "could not be read"),
+        ("prose.jsonl", b"This is not JSON.\nNor is this.\n", "is not JSON"),
+        ("columns.csv", b"a,b\n1,one\n2,two\n", "It has the columns 'a', 'b'"),
+        ("array.json", b'[{"text": "a"}]', "one JSON array"),
+    ],
+    ids=lambda value: value if isinstance(value, str) and "." in value else "",
+)
+def test_nothing_to_learn_from(docboltz, tmp_path, name, content, said):
+    corpus, out = tmp_path / name, tmp_path / "model"
+    corpus.write_bytes(content)
+    assert said in docboltz("fit", corpus, "--out", out).complaint
+    assert list(tmp_path.iterdir()) == [corpus]
+
+
+def test_a_named_column_that_is_not_there(docboltz, corpus, tmp_path):
+    said = docboltz("fit", corpus, "--out", tmp_path / "model", "--text", "body").complaint
+    assert "no text column 'body'" in said
+    assert "'id', 'text', 'labels'" in said
+    assert not (tmp_path / "model").exists()
+
+
+def test_junk_among_the_files_of_a_folder_is_left_out(docboltz, tmp_path):
+    assert looks_binary(BINARY)
+    corpus = folders(tmp_path / "corpus")
+    (corpus / "sport" / "photo.jpg").write_bytes(BINARY)
+    outcome = docboltz("fit", corpus, "--out", tmp_path / "model", "--json", *SMALL)
+    assert outcome.json["documents"] == N_DOCUMENTS
+    assert "1 undecodable document left out" in outcome.err
+    assert "photo.jpg" in outcome.err
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux allows any bytes in file names")
+def test_file_names_and_texts_that_are_no_unicode(docboltz, tmp_path):
+    corpus = folders(tmp_path / "corpus")
+    (corpus / "sport" / "0.txt").rename(corpus / "sport" / "\udcff.txt")
+    out, name = tmp_path / "model", r"sport/\udcff.txt"
+    assert docboltz("fit", corpus, "--out", out, "-q", *SMALL).code == 0
+    assert docboltz("similar", out, name, "--json").code == 0
+    assert docboltz("transform", out, corpus, "--out", tmp_path / "f.parquet", "-q").code == 0
+    assert name in parquet.read_table(tmp_path / "f.parquet")["id"].to_pylist()
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read and write everything"
+)
+def test_no_permission(docboltz, corpus, tmp_path):
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o500)
+    assert "permission" in docboltz("fit", corpus, "--out", closed / "model").complaint
+    corpus.chmod(0)
+    assert "could not be read" in docboltz("fit", corpus, "--out", tmp_path / "model").complaint
+
+
+def test_a_document_of_50_megabytes(docboltz, corpus, tmp_path):
+    sentence = " ".join(ENGLISH["space"]) + "\n"
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    (folder / "huge.txt").write_text(sentence * (50_000_000 // len(sentence) + 1))
+    for n, text in enumerate(ENGLISH["sport"]):
+        (folder / f"{n}.txt").write_text(text)
+    out = tmp_path / "model"
+    options = ("--topics", "2", "--updates", "2", "--latent-words", "10", "--json", "-q")
+    assert docboltz("fit", folder, "--out", out, *options).json["documents"] == 9
+    hits = docboltz("similar", out, "0.txt", "--json").json
+    assert max(len(hit["snippet"]) for hit in hits) == 200
+
+
+def test_a_model_is_replaced_by_a_good_one_only(docboltz, model, corpus, tmp_path):
+    before = {path: path.read_bytes() for path in model.rglob("*") if path.is_file()}
+    (tmp_path / "stop.txt").write_text("the of and\n")
+    assert docboltz("fit", tmp_path / "stop.txt", "--out", model).code == 2
+    assert {path: path.read_bytes() for path in model.rglob("*") if path.is_file()} == before
+    assert docboltz("fit", corpus, "--out", model, "-q", *SMALL, "--seed", "5").code == 0
+    assert docboltz("search", model, "football", "--json").code == 0
+    assert (
+        json.loads((model / "model.json").read_text())["settings"]["parameters"]["random_state"]
+        == 5
+    )

@@ -1,0 +1,20 @@
+from docboltz.cli.output import print_json, print_table
+
+
+def test_a_piped_row_is_one_line(capsys):
+    print_table("Title", {"n": "right", "text": "left"}, [["1", "word " * 300], ["10", "x"]])
+    title, header, first, second = capsys.readouterr().out.splitlines()
+    assert title.strip() == "Title"
+    assert header.split() == ["n", "text"]
+    assert first.split() == ["1", *["word"] * 300]
+    assert second.split() == ["10", "x"]
+
+
+def test_text_is_neither_markup_nor_emoji_nor_control(capsys):
+    print_table(None, {"text": "left"}, [["[red]:smile:\x1b[2J\t\u202e"]])
+    assert capsys.readouterr().out.splitlines()[1].rstrip() == "[red]:smile: [2J"
+
+
+def test_json_is_ascii_even_for_broken_file_names(capsys):
+    print_json({"id": "Größe", "file": "\udcff"})
+    assert capsys.readouterr().out.isascii()
