@@ -6,6 +6,7 @@ B documents, K words in the vocabulary. A batch is either a dense tensor (B, K) 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -31,6 +32,11 @@ class SparseCounts:
 
     def __len__(self) -> int:
         return len(self.starts) - 1
+
+    @cached_property
+    def lengths(self) -> Tensor:
+        """N = Σ_k v̂_k of each document, summed once: (B,)."""
+        return torch.segment_reduce(self.counts, "sum", offsets=self.starts, initial=0.0)
 
     def to(self, device: torch.device | str, dtype: torch.dtype | None = None) -> SparseCounts:
         """Return the same counts on another device or in another floating type."""
@@ -88,6 +94,4 @@ def times(counts: Tensor | SparseCounts, matrix: Tensor) -> Tensor:
 
 def lengths(counts: Tensor | SparseCounts) -> Tensor:
     """N = Σ_k v̂_k, the number of words of each document: (B,)."""
-    if isinstance(counts, Tensor):
-        return counts.sum(1)
-    return torch.segment_reduce(counts.counts, "sum", offsets=counts.starts, initial=0.0)
+    return counts.sum(1) if isinstance(counts, Tensor) else counts.lengths
