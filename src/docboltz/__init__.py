@@ -12,12 +12,16 @@ __version__ = "0.1.0"
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 if TYPE_CHECKING:
+    from docboltz.corpus.datasets import load_dataset
+    from docboltz.corpus.readers import read_documents
+    from docboltz.corpus.text import TextAnalysis
     from docboltz.estimator.models import OverReplicatedSoftmax, ReplicatedSoftmax, load
     from docboltz.model.latent_words import (
         FixedLatentWords,
         LatentWordsUpTo,
         ProportionalLatentWords,
     )
+    from docboltz.text_model import TextModel
     from docboltz.training.pretrain import Pretraining
 
 # torch takes seconds to import, so public names are looked up when first used: PEP 562.
@@ -29,6 +33,10 @@ _HOME = {
     "ProportionalLatentWords": "docboltz.model.latent_words",
     "LatentWordsUpTo": "docboltz.model.latent_words",
     "Pretraining": "docboltz.training.pretrain",
+    "TextAnalysis": "docboltz.corpus.text",
+    "TextModel": "docboltz.text_model",
+    "load_dataset": "docboltz.corpus.datasets",
+    "read_documents": "docboltz.corpus.readers",
 }
 
 __all__ = [
@@ -38,7 +46,11 @@ __all__ = [
     "Pretraining",
     "ProportionalLatentWords",
     "ReplicatedSoftmax",
+    "TextAnalysis",
+    "TextModel",
     "load",
+    "load_dataset",
+    "read_documents",
 ]
 
 
