@@ -47,3 +47,12 @@ def test_forgetting_words_keeps_their_numbers(monkeypatch):
     counts = ChunkCounter(WORDS).count(["a b c d a b c d"])
     assert counts.new_terms == ("a", "b", "c", "d")
     assert counts.counts.tolist() == [2, 2, 2, 2]
+
+
+def test_words_are_counted_beside_their_terms():
+    counter = ChunkCounter(TextAnalysis())
+    counter.count(["ship ships"])
+    spellings = counter.count(["ships shipping sea"]).spellings
+    assert spellings.new_words == ("shipping", "sea")
+    assert spellings.new_word_terms.tolist() == [0, 1]
+    assert (spellings.words.tolist(), spellings.counts.tolist()) == ([1, 2, 3], [1, 1, 1])

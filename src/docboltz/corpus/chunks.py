@@ -26,6 +26,21 @@ WORDS_AT_ONCE = 1 << 12
 
 
 @dataclass(frozen=True, slots=True)
+class Spellings:
+    """Words behind the terms of a chunk, numbered by the process like terms are: a stem is no word
+    to show to people, but the commonest spelling of it is."""
+
+    new_words: tuple[str, ...]
+    """Words that got the next free numbers in this chunk."""
+    new_word_terms: Integers
+    """The number of each new word's term."""
+    words: Integers
+    """Numbers of the words in this chunk."""
+    counts: Integers
+    """How often each of them occurs in it."""
+
+
+@dataclass(frozen=True, slots=True)
 class ChunkCounts:
     """The counts of a chunk: document i holds terms[starts[i] : starts[i + 1]]."""
 
@@ -34,10 +49,10 @@ class ChunkCounts:
     counts: Integers
     new_terms: tuple[str, ...]
     """Terms that got the next free numbers in this chunk."""
-    forms: tuple[tuple[int, str], ...]
-    """Shortest word met for a term, where this chunk had a shorter one: "hockey" for "hockei"."""
     n_outside: int
     """Tokens outside a fixed vocabulary."""
+    spellings: Spellings | None
+    """How terms were spelled; None with a fixed vocabulary, whose spellings are settled."""
 
 
 class ChunkCounter:
@@ -45,7 +60,9 @@ class ChunkCounter:
 
     def __init__(self, analysis: TextAnalysis, vocabulary: Sequence[str] | None = None) -> None:
         self._analysis = analysis
+        self._fixed = vocabulary is not None
         self._numbers = _Numbers(analysis, vocabulary)
+        self._term_of_word = np.empty(0, np.int32)
 
     def count(self, texts: Sequence[str]) -> ChunkCounts:
         """Count the terms of every text."""
@@ -53,15 +70,23 @@ class ChunkCounter:
         rows = np.repeat(np.arange(len(texts)), lengths)
         n_outside = int(np.count_nonzero(words == OUTSIDE))
         kept = words >= 0
+        terms, spellings = words[kept], None
+        new_terms, new_words, new_word_terms = self._numbers.take_new()
+        if not self._fixed:
+            self._term_of_word = np.concatenate([self._term_of_word, new_word_terms])
+            often = np.bincount(terms)
+            used = np.flatnonzero(often).astype(np.int32)
+            spellings = Spellings(new_words, new_word_terms, used, often[used].astype(np.int32))
+            terms = self._term_of_word[terms]
         # One sort for the whole chunk: (document, term) packed into 64 bits.
-        keys = (rows[kept] << 32) | words[kept]
+        keys = (rows[kept] << 32) | terms
         keys.sort()
         first = np.flatnonzero(np.diff(keys, prepend=-1))
         counts = np.diff(first, append=len(keys)).astype(np.int32)
         keys = keys[first]
         starts = np.searchsorted(keys, np.arange(len(texts) + 1) << 32).astype(np.int32)
         terms = (keys & 0xFFFFFFFF).astype(np.int32)
-        return ChunkCounts(starts, terms, counts, *self._numbers.take_new(), n_outside)
+        return ChunkCounts(starts, terms, counts, new_terms, n_outside, spellings)
 
     def _number(self, texts: Sequence[str]) -> tuple[Integers, NDArray[np.int64]]:
         """The number of every word of every text, one after the other, and the texts' lengths."""
@@ -86,16 +111,18 @@ class ChunkCounter:
 
 
 class _Numbers(dict[str, int]):
-    """word ↦ number of its term. Filled as words are met, so each word is analysed once."""
+    """word ↦ its number, or its term's in a fixed vocabulary. Filled as words are met, so each word
+    is analysed once."""
 
     def __init__(self, analysis: TextAnalysis, vocabulary: Sequence[str] | None) -> None:
         super().__init__()
         self._term = analysis.term_of()
         self._fixed = vocabulary is not None
         self._terms = {term: number for number, term in enumerate(vocabulary or ())}
+        self._n_words = 0
         self._new_terms: list[str] = []
-        self._forms: dict[int, str] = {}
-        self._new_forms: dict[int, str] = {}
+        self._new_words: list[str] = []
+        self._new_word_terms: list[int] = []
 
     def __missing__(self, word: str) -> int:
         if len(self) >= REMEMBERED:
@@ -106,24 +133,23 @@ class _Numbers(dict[str, int]):
     def _decide(self, term: str | None, word: str) -> int:
         if term is None:
             return DROPPED
-        number = self._terms.get(term)
+        known = self._terms.get(term)
         if self._fixed:
-            return OUTSIDE if number is None else number
-        if number is None:
-            number = self._terms[term] = len(self._terms)
+            return OUTSIDE if known is None else known
+        if known is None:
+            known = self._terms[term] = len(self._terms)
             self._new_terms.append(term)
-            self._forms[number] = self._new_forms[number] = word
-        elif shorter(word, self._forms[number]) == word:
-            self._forms[number] = self._new_forms[number] = word
-        return number
+        self._new_words.append(word)
+        self._new_word_terms.append(known)
+        self._n_words += 1
+        return self._n_words - 1
 
-    def take_new(self) -> tuple[tuple[str, ...], tuple[tuple[int, str], ...]]:
-        """The terms numbered and the shorter forms met since the last call."""
-        new = tuple(self._new_terms), tuple(self._new_forms.items())
-        self._new_terms, self._new_forms = [], {}
+    def take_new(self) -> tuple[tuple[str, ...], tuple[str, ...], Integers]:
+        """The terms and the words numbered since the last call, and the words' terms."""
+        new = (
+            tuple(self._new_terms),
+            tuple(self._new_words),
+            np.array(self._new_word_terms, np.int32),
+        )
+        self._new_terms, self._new_words, self._new_word_terms = [], [], []
         return new
-
-
-def shorter(a: str, b: str) -> str:
-    """The shorter of two words, the first in the alphabet of two as long: mostly the plain form."""
-    return min(a, b, key=lambda word: (len(word), word))

@@ -7,6 +7,7 @@ depend on the number of processes.
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from itertools import chain
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from docboltz.corpus.chunks import ChunkCounter, Integers, shorter
+from docboltz.corpus.chunks import ChunkCounter, Integers, Spellings
 from docboltz.corpus.counts import Corpus, by_frequency, select_columns, total_counts
 from docboltz.corpus.document import Document
 from docboltz.corpus.text import TextAnalysis
@@ -76,7 +77,7 @@ def count(
         counts = select_columns(counts, columns)
         merged.n_outside = n_before - int(counts.data.sum(dtype=np.int64))
         kept = [terms[column] for column in columns]
-        vocabulary = Vocabulary(kept, [merged.form(column) for column in columns])
+        vocabulary = Vocabulary(kept, merged.forms(columns))
     return Corpus(
         counts, tuple(stream.ids), tuple(stream.labels), vocabulary, analysis, merged.n_outside
     )
@@ -155,7 +156,7 @@ class _Merged:
         self.n_documents = 0
         self.n_outside = 0
         self._fixed = vocabulary
-        self._forms: dict[int, str] = {}
+        self._spellings: defaultdict[int, _SpellingCounts] = defaultdict(_SpellingCounts)
         self._numbers: dict[str, int] = {}
         self._maps: dict[int, Integers] = {}
         self._rows: list[Integers] = []
@@ -173,19 +174,35 @@ class _Merged:
             if new:
                 known = np.concatenate([known, np.array(new, np.int32)])
                 self._maps[counted.worker] = known
-            for number, form in chunk.forms:
-                common = int(known[number])
-                self._forms[common] = shorter(form, self._forms.get(common, form))
             terms = known[terms]
+            if chunk.spellings is not None:
+                self._spellings[counted.worker].add(chunk.spellings)
         self._rows.append(np.diff(chunk.starts))
         self._terms.append(terms)
         self._counts.append(chunk.counts)
         self.n_documents += len(chunk.starts) - 1
         self.n_outside += chunk.n_outside
 
-    def form(self, column: int) -> str:
-        """The shortest word met for the term of a column."""
-        return self._forms[int(column)]
+    def forms(self, columns: NDArray[np.int64]) -> list[str]:
+        """The commonest spelling of each column's term, the first in the alphabet of equals."""
+        index: dict[str, int] = {}
+        parts = []
+        for worker, spellings in self._spellings.items():
+            numbers = np.array([index.setdefault(w, len(index)) for w in spellings.words], np.int64)
+            terms = self._maps[worker][_joined(spellings.terms)]
+            parts.append((numbers, terms, spellings.counts))
+        term, count = np.zeros(len(index), np.int64), np.zeros(len(index), np.int64)
+        for numbers, terms, counts in parts:
+            term[numbers] = terms  # a word has one term, whoever met it
+            np.add.at(count, numbers, counts)
+        words = list(index)
+        commonest = np.zeros(len(self._numbers), np.int64)
+        np.maximum.at(commonest, term, count)
+        best: dict[int, str] = {}
+        for number in np.flatnonzero(count == commonest[term]).tolist():
+            word, column = words[number], int(term[number])
+            best[column] = min(word, best.get(column, word))
+        return [best[column] for column in columns.tolist()]
 
     def finish(self) -> tuple[csr_array, Sequence[str]]:
         """All counts, and the term of each column."""
@@ -196,6 +213,23 @@ class _Merged:
         if starts[-1] <= np.iinfo(np.int32).max:
             starts = starts.astype(np.int32)
         return csr_array((data, columns, starts), shape=(len(lengths), len(terms))), terms
+
+
+class _SpellingCounts:
+    """How often one worker met each word."""
+
+    def __init__(self) -> None:
+        self.words: list[str] = []
+        self.terms: list[Integers] = []
+        self.counts = np.empty(0, np.int64)
+
+    def add(self, spellings: Spellings) -> None:
+        """Take in a chunk's words."""
+        self.words += spellings.new_words
+        self.terms.append(spellings.new_word_terms)
+        grown = np.zeros(len(self.words) - len(self.counts), np.int64)
+        self.counts = np.concatenate([self.counts, grown])
+        self.counts[spellings.words] += spellings.counts
 
 
 def _joined(arrays: list[Integers]) -> Integers:
