@@ -97,7 +97,7 @@ def million() -> int:
         )
         before = peak_gigabytes()
         start = time.perf_counter()
-        n = write_features(text_model, read_documents(path), features)
+        n = len(write_features(text_model, read_documents(path), features))
         seconds = time.perf_counter() - start
         megabytes, written = (os.path.getsize(file) / 1e6 for file in (path, features))
     peak = peak_gigabytes()

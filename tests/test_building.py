@@ -148,6 +148,16 @@ def test_an_interrupt_while_training_keeps_what_was_learnt(tmp_path, monkeypatch
     assert np.isfinite(built.text_model.transform(["hockey"])).all()
 
 
+def test_an_interrupt_leaves_the_model_that_was_there_alone(tmp_path):
+    build(DOCUMENTS, tmp_path / "model")
+    before = fingerprint(tmp_path / "model")
+    model = Interrupted(2, pretraining=Pretraining(updates=3), random_state=1, device="cpu")
+    built = build(DOCUMENTS, tmp_path / "model", model)
+    assert built.folder == tmp_path / "model-interrupted"
+    assert fingerprint(tmp_path / "model") == before
+    assert len(SearchStore.open(store_folder(built.folder))) == 6
+
+
 def test_an_interrupt_before_the_first_update_leaves_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(Interrupted, "learnt_something", False)
     with pytest.raises(KeyboardInterrupt):
@@ -168,7 +178,9 @@ def test_a_model_that_could_not_be_indexed_is_kept_and_said_to_be(tmp_path, monk
 
 
 def test_a_full_disk_is_noticed_before_training(tmp_path, monkeypatch):
-    monkeypatch.setattr(building.shutil, "disk_usage", lambda _: SimpleNamespace(free=1000))
+    monkeypatch.setattr(
+        building.shutil, "disk_usage", lambda _: SimpleNamespace(total=10**9, free=1000)
+    )
     model = estimator()
     with pytest.raises(InvalidParameter, match=r"takes about .* MB and the disk has 0 MB left"):
         build(DOCUMENTS, tmp_path / "model", model)

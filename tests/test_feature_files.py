@@ -38,8 +38,8 @@ def test_what_is_written_is_what_the_model_infers(
     monkeypatch.setattr("docboltz.feature_files.BLOCK_DOCUMENTS", block)
     expected = text_model.model.transform(text_model.count(DOCUMENTS).counts, inference)
     for name in ("f.npy", "f.parquet"):
-        n = write_features(text_model, iter(DOCUMENTS), tmp_path / name, inference=inference)
-        assert n == 5
+        corpus = write_features(text_model, iter(DOCUMENTS), tmp_path / name, inference=inference)
+        assert len(corpus) == 5
     array = np.load(tmp_path / "f.npy")
     assert array.dtype == np.float32
     # Mean-field inference of a block stops when all of its documents have settled.

@@ -1,5 +1,6 @@
 """Text in; topics, features and words out."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,7 +13,7 @@ from docboltz.corpus.document import Document
 from docboltz.corpus.text import TextAnalysis
 from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.errors import InvalidCorpus, InvalidModelFile, InvalidParameter
-from docboltz.text_model import WORDS_PER_TOPIC, TextModel, describe_topics
+from docboltz.text_model import WORDS_PER_TOPIC, TextModel, Topic, describe_topics
 
 TEXTS = [
     "Hockey players skate fast.",
@@ -191,3 +192,19 @@ def test_a_device_that_is_not_there(tmp_path, text_model):
     text_model.save(tmp_path / "model")
     with pytest.raises(InvalidParameter, match="'abacus'"):
         TextModel.load(tmp_path / "model", device="abacus")
+
+
+def test_the_sharpest_topics_do_not_repeat_each_other(text_model):
+    def topic(number, words, sharpness):
+        return Topic(number, tuple(words), sharpness, 0.5)
+
+    # Of the two that share a, b and c with the sharpest, neither brings enough that is new.
+    topics = (topic(0, "abcde", 1.0), topic(1, "abcfg", 3.0), topic(2, "abchi", 2.0))
+    more = (*topics, topic(3, "vwxyz", 0.1))
+    assert [t.number for t in replace(text_model, topics=topics).sharpest_topics(3)] == [1]
+    assert [t.number for t in replace(text_model, topics=more).sharpest_topics(3)] == [1, 3]
+    assert [t.number for t in replace(text_model, topics=more).sharpest_topics()] == [1, 2, 0, 3]
+
+
+def test_unknown_words_are_named_once(text_model):
+    assert text_model.unknown_words("the zebra, a zebra and hockey") == ["zebra"]

@@ -23,7 +23,7 @@ from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.errors import DocboltzError, EmptyDocumentsWarning, InvalidCorpus, InvalidParameter
 from docboltz.progress import progress_bar
 from docboltz.search.writer import StoreWriter
-from docboltz.storage import fingerprint, require_writable
+from docboltz.storage import fingerprint, holds_model, require_writable
 
 if TYPE_CHECKING:
     from docboltz.estimator.base import TopicModel
@@ -38,6 +38,8 @@ class Built:
     """A finished model and how its making went."""
 
     text_model: TextModel
+    folder: Path
+    """Where the model is."""
     n_documents: int
     n_empty: int
     """Documents without a word of the vocabulary: nothing was learnt from them."""
@@ -56,7 +58,10 @@ def build_model(
     max_words: int,
     shown: bool,
 ) -> Built:
-    """Count, train, save, index. Ctrl-C while training keeps the model as far as it got."""
+    """Count, train, save, index; replace a model in `out`.
+
+    Ctrl-C while training keeps the model as far as it got, beside one that was there before.
+    """
     from docboltz.text_model import TextModel  # here: whoever only opens a store needs no torch
 
     require_writable(out)  # before minutes of training, not after
@@ -64,8 +69,8 @@ def build_model(
     first = list(islice(stream, 2))
     if len(first) == 1:
         raise InvalidCorpus(
-            "One document is not enough to learn topics from. If the file holds several, name "
-            "its format (one document per line is --format lines)."
+            "One document is not enough to learn topics from. If the file holds several, "
+            "say how to read it with --format."
         )
     with _Snippets() as snippets:
         corpus = _count(
@@ -87,6 +92,8 @@ def build_model(
             if not hasattr(model, "components_"):
                 raise
             interrupted = True
+            if holds_model(out):
+                out = out.with_name(f"{out.name}-interrupted")
         text_model = TextModel.of(model, corpus)
         text_model.save(out)
         try:
@@ -97,19 +104,19 @@ def build_model(
                 f"{cause} model in {out} is complete, but its documents cannot be searched yet: "
                 f"'docboltz index {out} CORPUS' makes them so."
             ) from error
-    return Built(text_model, len(corpus), corpus.n_empty, interrupted)
+    return Built(text_model, out, len(corpus), corpus.n_empty, interrupted)
 
 
 def _require_space(out: Path, n_documents: int, n_words: int, n_topics: int) -> None:
     """Say before training, not after, that the disk is too full for what training will make."""
     folder = next(f for f in (out, *out.absolute().parents) if f.exists())
-    free = shutil.disk_usage(folder).free
+    disk = shutil.disk_usage(folder)
     # Weights and features in float32, and roughly what ids and snippets take.
     needed = 4 * n_topics * (n_words + n_documents) + 2 * SNIPPET_CHARACTERS * n_documents
-    if free < needed:
+    if disk.total and disk.free < needed:  # what is no disk, like /proc, has no room at all
         raise InvalidParameter(
             f"Cannot save a model to {out}: it takes about {needed / 1e6:,.0f} MB and the disk has "
-            f"{free / 1e6:,.0f} MB left. Free some space or name a folder on another disk."
+            f"{disk.free / 1e6:,.0f} MB left. Free some space or name a folder on another disk."
         )
 
 

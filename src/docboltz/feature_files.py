@@ -26,8 +26,8 @@ def write_features(
     *,
     inference: Any = None,
     shown: bool = False,
-) -> int:
-    """Write the topic features of documents to `out`, whole or not at all; return how many."""
+) -> Corpus:
+    """Write the topic features of documents to `out`, whole or not at all; return their counts."""
     write = {".parquet": _write_parquet, ".npy": _write_npy}.get(out.suffix)
     if write is None:
         raise InvalidParameter(
@@ -52,7 +52,7 @@ def write_features(
                     update(min(begin + BLOCK_DOCUMENTS, len(corpus)), len(corpus))
 
             write(file, corpus, len(text_model.activity), blocks())
-    return len(corpus)
+    return corpus
 
 
 def _write_npy(

@@ -113,6 +113,11 @@ def require_writable(path: str | os.PathLike[str]) -> None:
         )
 
 
+def holds_model(path: str | os.PathLike[str]) -> bool:
+    """Tell whether there is a model, whole or not, that a save to `path` would replace."""
+    return (Path(path) / DESCRIPTION).exists()
+
+
 def fingerprint(path: str | os.PathLike[str]) -> str:
     """Return what tells a saved model from every other: a hash of its arrays and its settings."""
     description = _read_description(Path(path))

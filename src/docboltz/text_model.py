@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from itertools import chain
 from typing import Self
 
 import numpy as np
@@ -90,6 +91,20 @@ class TextModel:
         """Mean topic features of the training documents: (F,)."""
         return np.array([topic.activity for topic in self.topics], np.float32)
 
+    def sharpest_topics(self, n: int | None = None) -> list[Topic]:
+        """All topics, sharpest first; or n of them that do not repeat each other's first words."""
+        ranked = sorted(self.topics, key=lambda topic: -topic.sharpness)
+        if n is None:
+            return ranked
+        chosen: list[Topic] = []
+        seen: set[str] = set()
+        for topic in ranked:
+            leading = set(topic.words[:5])
+            if len(chosen) < n and len(leading & seen) <= 2:
+                chosen.append(topic)
+                seen |= leading
+        return chosen
+
     def count(self, texts: Iterable[str | Document]) -> Corpus:
         """Count the words of new texts; words outside the vocabulary are left out."""
         return count(_documents(texts), self.analysis, vocabulary=self.vocabulary)
@@ -107,6 +122,13 @@ class TextModel:
         features = np.maximum(self.model.transform(counts), np.finfo(np.float32).tiny)
         features[np.diff(counts.indptr) == 0] = 0
         return features
+
+    def unknown_words(self, text: str) -> list[str]:
+        """Words of a text that would count but that the vocabulary lacks, each once."""
+        term_of = self.analysis.term_of()
+        words = dict.fromkeys(chain.from_iterable(self.analysis.words(text)))
+        terms = ((word, term_of(word)) for word in words)
+        return [word for word, term in terms if term is not None and term not in self.vocabulary]
 
     def query(self, text: str) -> sparse.csr_array:
         """Counts of a text that is asked about, (1, K), which must hold a word the model knows."""

@@ -2,12 +2,10 @@
 
 import pytest
 
-from docboltz.cli.demo import distinct
 from docboltz.corpus.datasets import DATASETS, TextDataset
 from docboltz.corpus.document import Document
 from docboltz.corpus.text import TextAnalysis
 from docboltz.errors import InvalidCorpus
-from docboltz.text_model import Topic
 
 from .texts import ENGLISH
 
@@ -62,14 +60,3 @@ def test_an_interrupt_says_where_the_model_is(docboltz, monkeypatch, tmp_path):
     where = tmp_path / "demo-20newsgroups"
     assert outcome.code == 130
     assert outcome.err == f"docboltz: interrupted: the model in {where} is usable as it is.\n"
-
-
-def test_distinct_topics_do_not_repeat_each_other():
-    def topic(number, words, sharpness):
-        return Topic(number, tuple(words), sharpness, 0.5)
-
-    topics = (topic(0, "abcde", 1.0), topic(1, "abcfg", 3.0), topic(2, "abchi", 2.0))
-    # Of the two that share a, b and c with the sharpest, neither brings enough that is new.
-    assert [t.number for t in distinct(topics, 3)] == [1]
-    assert [t.number for t in distinct((*topics, topic(3, "vwxyz", 0.1)), 3)] == [1, 3]
-    assert [t.number for t in distinct((*topics, topic(3, "vwxyz", 0.1)), 1)] == [1]

@@ -50,6 +50,7 @@ def test_similar_is_a_search_without_the_document_itself(docboltz, model):
 def test_unknown_words_and_ids(docboltz, model):
     assert "knows none of these words: 'xyzzy'" in docboltz("search", model, "xyzzy").complaint
     assert "knows none of these words" in docboltz("search", model, "").complaint
+    assert docboltz("search", model, "football xyzzy").err == "Not in the vocabulary: xyzzy\n"
     said = docboltz("similar", model, "xyzzy").complaint
     assert "No document has the id 'xyzzy'" in said
     assert "'sport-1'" in said
@@ -59,7 +60,10 @@ def test_index_replaces_the_collection_and_leaves_the_model(docboltz, model, tmp
     before = (model / "model.json").read_bytes()
     rows = records({"new": ["The oven is hot.", "Rockets orbit the moon.", "Völlig unbekannt."]})
     other = write_json_lines(tmp_path / "new.jsonl", rows)
-    assert docboltz("index", model, other).err == f"3 documents can be searched in {model}\n"
+    how, empty, what = docboltz("index", model, other).err.splitlines()
+    assert how == "Read as columns: text 'text', id 'id', label 'labels'"
+    assert empty == "1 document has no word of the vocabulary"
+    assert what == f"3 documents can be searched in {model}"
     assert (model / "model.json").read_bytes() == before
     hits = docboltz("search", model, "the moon", "--json").json
     assert {hit["id"] for hit in hits} == {"new-1", "new-2", "new-3"}

@@ -117,8 +117,10 @@ def test_no_language_no_stems_no_stop_words(docboltz, corpus, tmp_path):
 def test_quiet_says_nothing_and_json_says_one_thing(docboltz, corpus, tmp_path):
     loud = docboltz("fit", corpus, "--out", tmp_path / "a", *SMALL)
     assert (loud.code, loud.out) == (0, "")
-    assert loud.err.splitlines()[0].endswith(f"4 topics: saved to {tmp_path / 'a'}")
-    assert "docboltz search" in loud.err.splitlines()[1]
+    how, what, hint = loud.err.splitlines()
+    assert how == "Read as columns: text 'text', id 'id', label 'labels'"
+    assert what.endswith(f"4 topics: saved to {tmp_path / 'a'}")
+    assert "docboltz search" in hint
     assert docboltz("fit", corpus, "--out", tmp_path / "b", "--quiet", *SMALL) == (0, "", "")
     assert docboltz("fit", corpus, "--out", tmp_path / "c", "--json", *SMALL).err == ""
 
@@ -230,9 +232,16 @@ def test_a_document_of_50_megabytes(docboltz, corpus, tmp_path):
 def test_a_model_is_replaced_by_a_good_one_only(docboltz, model, corpus, tmp_path):
     before = {path: path.read_bytes() for path in model.rglob("*") if path.is_file()}
     (tmp_path / "stop.txt").write_text("the of and\n")
-    assert docboltz("fit", tmp_path / "stop.txt", "--out", model).code == 2
+    refused = docboltz("fit", corpus, "--out", model, *SMALL)
+    assert refused == (
+        2,
+        "",
+        f"docboltz: There is a model in {model} already. Name another folder, or add --replace.\n",
+    )
+    assert docboltz("fit", tmp_path / "stop.txt", "--out", model, "--replace").code == 2
     assert {path: path.read_bytes() for path in model.rglob("*") if path.is_file()} == before
-    assert docboltz("fit", corpus, "--out", model, "-q", *SMALL, "--seed", "5").code == 0
+    again = ("fit", corpus, "--out", model, "--replace", "-q", *SMALL, "--seed", "5")
+    assert docboltz(*again).code == 0
     assert docboltz("search", model, "football", "--json").code == 0
     assert (
         json.loads((model / "model.json").read_text())["settings"]["parameters"]["random_state"]

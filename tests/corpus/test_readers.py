@@ -218,3 +218,25 @@ def test_raw_newsgroups(shared_data, tmp_path):
     }  # fmt: skip
     assert len(documents) + report.undecodable == 1579
     assert report.undecodable <= 2
+
+
+def test_the_report_says_how_things_were_read(tmp_path):
+    (tmp_path / "a.csv").write_text("kind,sentence\nx,one\ny,two\n")
+    (tmp_path / "b.txt").write_text("one\ntwo\n")
+    report = ReadReport()
+    list(read_documents([tmp_path / "a.csv"], text="sentence", report=report))
+    assert dict(report.read_as) == {"columns: text 'sentence', id numbered, label none": 1}
+    report = ReadReport()
+    list(read_documents(tmp_path / "b.txt", report=report))
+    assert dict(report.read_as) == {"one document per line": 1}
+
+
+def test_several_files_of_no_known_kind_are_a_document_each(tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "copyright").write_text("first line\nsecond line\n")
+    report = ReadReport()
+    documents = list(read_documents(str(tmp_path / "*" / "copyright"), report=report))
+    assert [d.text for d in documents] == ["first line\nsecond line\n"] * 2
+    assert dict(report.read_as) == {"one document per file": 2}
+    assert len(list(read_documents(tmp_path / "a" / "copyright"))) == 2

@@ -83,7 +83,8 @@ def _run(arguments: list[str]) -> int:
         return app(arguments, prog_name="docboltz", standalone_mode=False) or 0
     except UsageError as error:
         path = error.ctx.command_path if error.ctx else "docboltz"
-        _complain(f"{error.format_message().rstrip('.')}. Try '{path} --help'.")
+        said = error.format_message()
+        _complain(f"{said}{'' if said.endswith(('.', '?')) else '.'} Try '{path} --help'.")
     except DocboltzError as error:
         _complain(str(error))
     except OSError as error:

@@ -16,7 +16,7 @@ from docboltz.cli.output import print_table, remark
 
 if TYPE_CHECKING:
     from docboltz.corpus.datasets import TextDataset
-    from docboltz.text_model import TextModel, Topic
+    from docboltz.text_model import TextModel
 
 QUERIES = {
     "20newsgroups": (
@@ -84,7 +84,7 @@ def demo(
 def _show(text_model: TextModel, data: TextDataset, folder: Path, clock: _Clock) -> None:
     sizes = f"{len(data.train):,} documents, {len(text_model.vocabulary):,} words"
     Console(highlight=False).rule(f"{data.info.name}: {sizes}", align="left")
-    rows = [[f"{t.sharpness:.2f}", " ".join(t.words[:9])] for t in distinct(text_model.topics, 12)]
+    rows = [[f"{t.sharpness:.2f}", " ".join(t.words[:9])] for t in text_model.sharpest_topics(12)]
     print_table("A dozen of the topics, sharpest first", {"bits": "right", "words": "left"}, rows)
     with clock("three searches"):
         _show_searches(text_model, folder, QUERIES[data.info.name])
@@ -111,18 +111,6 @@ def _load(name: str, path: Path | None, quiet: bool) -> TextDataset:
         remark(f"{error}\nGoing on with text that is here: the docstrings of Python packages.")
         data = load_dataset("docstrings", say=say)
     return data  # type: ignore[return-value]  # both names are texts
-
-
-def distinct(topics: tuple[Topic, ...], n: int) -> list[Topic]:
-    """Pick the sharpest topics that do not repeat each other's words."""
-    chosen: list[Topic] = []
-    seen: set[str] = set()
-    for topic in sorted(topics, key=lambda topic: -topic.sharpness):
-        leading = set(topic.words[:5])
-        if len(chosen) < n and len(leading & seen) <= 2:
-            chosen.append(topic)
-            seen |= leading
-    return chosen
 
 
 def _show_searches(text_model: TextModel, folder: Path, queries: tuple[str, ...]) -> None:

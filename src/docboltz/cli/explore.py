@@ -8,12 +8,14 @@ from typing import Annotated
 import typer
 
 from docboltz.cli.options import Json, ModelFolder, Neighbours
-from docboltz.cli.output import print_json, print_table
+from docboltz.cli.output import print_json, print_table, remark_unknown
 
 
 def topics(
     model: ModelFolder,
-    number: Annotated[int | None, typer.Option(min=1, help="Show only the sharpest.")] = None,
+    number: Annotated[
+        int | None, typer.Option(min=1, help="Show only so many, none that repeats another.")
+    ] = None,
     words: Annotated[int, typer.Option(min=1, max=20, help="Words per topic.")] = 10,
     json: Json = False,
 ) -> None:
@@ -26,11 +28,8 @@ def topics(
     """
     from docboltz.text_model import TextModel
 
-    all_topics = TextModel.load(model, device="cpu").topics
-    found = [
-        replace(topic, words=topic.words[:words])
-        for topic in sorted(all_topics, key=lambda topic: -topic.sharpness)[:number]
-    ]
+    chosen = TextModel.load(model, device="cpu").sharpest_topics(number)
+    found = [replace(topic, words=topic.words[:words]) for topic in chosen]
     if json:
         print_json([asdict(topic) for topic in found])
         return
@@ -47,13 +46,15 @@ def words(
     top: Neighbours = 15,
     json: Json = False,
 ) -> None:
-    """Show the words the model expects beside yours.
+    """Show the words the model expects beside yours, those it says most about first.
 
     Example:  docboltz words model "shuttle launch"
     """
     from docboltz.text_model import TextModel
 
-    found = TextModel.load(model, device="cpu").next_words(text, top)
+    text_model = TextModel.load(model, device="cpu")
+    found = text_model.next_words(text, top)
+    remark_unknown(text_model.unknown_words(text))
     if json:
         print_json([{"word": w, "probability": p, "lift": lift} for w, p, lift in found])
         return

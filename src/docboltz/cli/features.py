@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from docboltz.cli.options import Device, Json, ModelFolder, Quiet
-from docboltz.cli.output import count_of, print_json, remark
-from docboltz.cli.reading import CorpusSource, reads_corpus, remark_problems
+from docboltz.cli.output import count_of, print_json, remark, remark_empty
+from docboltz.cli.reading import CorpusSource, reads_corpus, remark_reading
 
 
 @reads_corpus
@@ -35,9 +35,18 @@ def transform(
     report = ReadReport()
     documents = source.documents(report)
     text_model = TextModel.load(model, device=device)
-    n = write_features(text_model, documents, out, inference=inference, shown=not quiet)
-    remark_problems(report, quiet=quiet)
+    corpus = write_features(text_model, documents, out, inference=inference, shown=not quiet)
+    n = len(corpus)
+    remark_reading(report, quiet=quiet, json=json)
+    remark_empty(corpus.n_empty, quiet=quiet)
     if json:
-        print_json({"features": str(out), "documents": n, "read": report.to_dict()})
+        print_json(
+            {
+                "features": str(out),
+                "documents": n,
+                "without_words": corpus.n_empty,
+                "read": report.to_dict(),
+            }
+        )
     else:
         remark(f"{count_of(n, 'document')}: features saved to {out}", quiet=quiet)

@@ -8,8 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from docboltz.cli.options import Device, Json, ModelFolder, Neighbours, Quiet
-from docboltz.cli.output import count_of, print_json, print_table, remark
-from docboltz.cli.reading import CorpusSource, reads_corpus, remark_problems
+from docboltz.cli.output import (
+    count_of,
+    print_json,
+    print_table,
+    remark,
+    remark_empty,
+    remark_unknown,
+)
+from docboltz.cli.reading import CorpusSource, reads_corpus, remark_reading
 
 if TYPE_CHECKING:
     from docboltz.search.store import SearchStore
@@ -29,6 +36,7 @@ def search(
 
     text_model = TextModel.load(model, device="cpu")
     features = text_model.search_features(text_model.query(text))
+    remark_unknown(text_model.unknown_words(text))
     store = _open(model)
     rows, scores = store.search(features, top)
     _print_hits(store, rows[0].tolist(), scores[0].tolist(), json)
@@ -70,10 +78,19 @@ def index(
     report = ReadReport()
     documents = source.documents(report)
     text_model = TextModel.load(model, device=device)
-    n = len(index_documents(text_model, documents, model, shown=not quiet))
-    remark_problems(report, quiet=quiet)
+    indexed = index_documents(text_model, documents, model, shown=not quiet)
+    n = len(indexed)
+    remark_reading(report, quiet=quiet, json=json)
+    remark_empty(indexed.n_empty, quiet=quiet)
     if json:
-        print_json({"model": str(model), "documents": n, "read": report.to_dict()})
+        print_json(
+            {
+                "model": str(model),
+                "documents": n,
+                "without_words": indexed.n_empty,
+                "read": report.to_dict(),
+            }
+        )
     else:
         remark(f"{count_of(n, 'document')} can be searched in {model}", quiet=quiet)
 

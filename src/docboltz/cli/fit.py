@@ -8,14 +8,17 @@ from typing import Annotated
 import typer
 
 from docboltz.cli.options import Device, Json, Quiet
-from docboltz.cli.output import count_of, print_json, remark
-from docboltz.cli.reading import CorpusSource, reads_corpus, remark_problems
+from docboltz.cli.output import count_of, print_json, remark, remark_empty
+from docboltz.cli.reading import CorpusSource, reads_corpus, remark_reading
 
 
 @reads_corpus
 def fit(
     source: CorpusSource,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the model.")],
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace the model in that folder, if there is one.")
+    ] = False,
     topics: Annotated[int, typer.Option(min=1, help="Number of topic units.")] = 128,
     latent_words: Annotated[
         str, typer.Option(help="Latent words per document: auto, or a number (0: none).")
@@ -72,9 +75,14 @@ def fit(
     from docboltz.building import build_model
     from docboltz.device import choose_device
     from docboltz.estimator.models import OverReplicatedSoftmax
+    from docboltz.storage import holds_model
     from docboltz.training.pretrain import Pretraining
 
     choose_device(device, "docboltz fit")
+    if not replace and holds_model(out):
+        raise InvalidParameter(
+            f"There is a model in {out} already. Name another folder, or add --replace."
+        )
     model = OverReplicatedSoftmax(
         topics,
         latent_words="auto" if latent_words == "auto" else int(latent_words),
@@ -93,14 +101,12 @@ def fit(
         max_words=words,
         shown=not quiet,
     )
-    remark_problems(report, quiet=quiet)
-    if built.n_empty:
-        have = "document has" if built.n_empty == 1 else "documents have"
-        remark(f"{built.n_empty:,} {have} no word of the vocabulary", quiet=quiet)
+    remark_reading(report, quiet=quiet, json=json)
+    remark_empty(built.n_empty, quiet=quiet)
     if json:
         print_json(
             {
-                "model": str(out),
+                "model": str(built.folder),
                 "documents": built.n_documents,
                 "without_words": built.n_empty,
                 "vocabulary": len(built.text_model.vocabulary),
@@ -111,9 +117,11 @@ def fit(
             }
         )
     if built.interrupted:
+        kept = f" The model that was in {out} is untouched." if built.folder != out else ""
         raise KeyboardInterrupt(
-            f"the model in {out} is usable as it is, after {count_of(model.n_updates_, 'update')} "
-            f"of {updates:,}. Run the same command again for the full training."
+            f"the model in {built.folder} is usable as it is, after "
+            f"{count_of(model.n_updates_, 'update')} of {updates:,}.{kept} Run the same command "
+            "with --replace for the full training."
         )
     remark(
         f"{count_of(built.n_documents, 'document')}, "

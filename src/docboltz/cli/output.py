@@ -45,6 +45,19 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() else " " for char in text)
 
 
+def remark_empty(n: int, *, quiet: bool) -> None:
+    """Say how many documents hold nothing that the model knows."""
+    if n:
+        have = "document has" if n == 1 else "documents have"
+        remark(f"{n:,} {have} no word of the vocabulary", quiet=quiet)
+
+
+def remark_unknown(words: list[str]) -> None:
+    """Say which words of a query did not count."""
+    if words:
+        remark(f"Not in the vocabulary: {', '.join(words)}")
+
+
 def count_of(n: int, noun: str) -> str:
     """Spell a number of things.
 

@@ -90,7 +90,9 @@ def reads_corpus(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def remark_problems(report: ReadReport, *, quiet: bool) -> None:
-    """Say what was left out while reading, and why."""
+def remark_reading(report: ReadReport, *, quiet: bool, json: bool) -> None:
+    """Say how the corpus was read (JSON says so itself), what was left out, and why."""
+    for way, files in report.read_as.most_common(3):
+        remark(f"Read {'' if files == 1 else f'{files:,} files '}as {way}", quiet=quiet or json)
     for problem in report.problems():
         remark(problem, quiet=quiet)

@@ -58,6 +58,12 @@ class Columns:
         )
         return name or None, text, labels
 
+    def __str__(self) -> str:
+        """What is read from where, in words."""
+        text = " and ".join(map(repr, self.text))
+        identity = "numbered" if self.id is None else repr(self.id)
+        return f"text {text}, id {identity}, label {repr(self.label) if self.label else 'none'}"
+
     @property
     def used(self) -> list[str]:
         """Every column that is read, each once."""
@@ -86,7 +92,8 @@ def find_columns(
         if found is None:
             raise InvalidCorpus(
                 f"{where} has no column with a usual name for texts (text, body, content, …). "
-                f"It has {_listed(names)}. Name the one that holds the text."
+                f"It has {_listed(names)}. Name the one that holds the text "
+                "(--text, text=), and check that the first line holds the columns' names."
             )
         text = (found,)
         free = [name for name in free if name != found]

@@ -129,6 +129,9 @@ def _sources(paths: StrPath | Iterable[StrPath], format: Format | None) -> Itera
                 raise InvalidCorpus(f"{what} {entry!r}. The working folder is {os.getcwd()!r}.")
             found.extend(map(Path, matches))
     alone = len(found) == 1
+    unnamed = all(p is not None and p.is_file() and not _suffix(p) for p in found)
+    if format is None and unnamed and not alone:
+        format = "files"  # many files of no known kind, like usr/share/doc/*/copyright, are texts
     if alone and found[0] is not None and found[0].is_dir():
         return _folder(found[0], format)
     return (source for path in found for source in _expand(path, format))
@@ -241,10 +244,12 @@ class _Reader:
         if format == "parquet":
             return read_parquet(file, self._options)
         if format == "lines":
+            self._report.read_as["one document per line"] += 1
             return read_lines(file, self._options)
         return read_delimited(file, self._options, "\t" if format == "tsv" else None)
 
     def _whole_file(self, source: _Source) -> Iterator[Row]:
+        self._report.read_as["one document per file"] += 1
         with self._open(source) as stream:
             # Whoever keeps films among texts should not have them loaded.
             binary = self._options.encoding is None and looks_binary(peek(stream))

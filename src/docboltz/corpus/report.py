@@ -25,6 +25,8 @@ class ReadReport:
     """Documents whose id was taken; they got a suffix: "a", "a#2", "a#3"."""
     encodings: Counter[str] = field(default_factory=Counter)
     """How many pieces of text (lines, or files of a folder) each encoding decoded."""
+    read_as: Counter[str] = field(default_factory=Counter)
+    """How many files were read in which way, in words."""
     first: dict[str, str] = field(default_factory=dict)
     """Where each kind of problem was met first."""
 
@@ -64,5 +66,6 @@ class ReadReport:
             "unreadable": self.unreadable,
             "duplicate_ids": self.duplicate_ids,
             "encodings": dict(self.encodings),
+            "read_as": dict(self.read_as),
             "first": dict(self.first),
         }

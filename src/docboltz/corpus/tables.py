@@ -99,7 +99,7 @@ def read_lines(file: TableFile, options: TableOptions) -> Iterator[Row]:
 
 def read_json_lines(file: TableFile, options: TableOptions) -> Iterator[Row]:
     """One JSON object (or string) per line."""
-    columns = _JsonColumns(options.columns, file.name)
+    columns = _JsonColumns(options.columns, file)
     n_good = 0
     error: InvalidCorpus | None = None
     for number, line in enumerate(file.lines(options), 1):
@@ -146,9 +146,10 @@ class _JsonColumns:
     that was named and that no record has is a spelling mistake.
     """
 
-    def __init__(self, options: ColumnOptions, name: str) -> None:
+    def __init__(self, options: ColumnOptions, file: TableFile) -> None:
         self._options = options
-        self._name = name
+        self._name = file.name
+        self._report = file.report
         self._known: dict[tuple[str, ...], Columns] = {}
         self._fields: dict[str, None] = {}
 
@@ -156,6 +157,7 @@ class _JsonColumns:
         fields = tuple(record)
         if fields not in self._known:
             self._known[fields] = self._find(record)
+            self._report.read_as[f"columns: {self._known[fields]}"] += 1
             self._fields.update(dict.fromkeys(fields))
         return self._known[fields]
 
@@ -190,6 +192,7 @@ def read_delimited(file: TableFile, options: TableOptions, delimiter: str | None
         return
     names = first[1] if options.header else [str(i + 1) for i in range(len(first[1]))]
     columns = find_columns(names, options.columns, file.name)
+    file.report.read_as[f"columns: {columns}"] += 1
     pending = [] if options.header else [first]
     if options.header and delimiter == "\t":
         types = next(rows, None)
@@ -283,6 +286,7 @@ def read_parquet(file: TableFile, options: TableOptions) -> Iterator[Row]:
             columns = find_columns(
                 table.schema_arrow.names, options.columns, file.name, _may_be_text(table)
             )
+            file.report.read_as[f"columns: {columns}"] += 1
             number = 0
             for batch in table.iter_batches(batch_size=256, columns=columns.used):
                 for record in batch.to_pylist():

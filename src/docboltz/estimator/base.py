@@ -73,6 +73,9 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         X : array or sparse matrix of shape (n_documents, n_words)
             Raw word counts. Documents without a word are left out, with a warning.
         y : ignored
+
+        Starts anew, whatever was learnt before. Ctrl-C raises KeyboardInterrupt as usual, and the
+        model holds what was learnt until then.
         """
         self._forget()
         counts = self._training_counts(X, "fit", reset=True)
@@ -91,8 +94,9 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def partial_fit(self, X: ArrayLike, y: object = None) -> Self:
         """Go once through X in minibatches and learn from it; the first call sets up the model.
 
-        The schedules of rate and Gibbs steps go on where the last call left them. The number of
-        topics, the rule for latent words and the first word biases are those of the first call.
+        One pass is few updates (fit makes thousands): call it again and again. The schedules of
+        rate and Gibbs steps go on where the last call left them. The number of topics, the rule for
+        latent words and the first word biases are those of the first call.
         """
         first = not hasattr(self, "components_")
         counts = self._training_counts(X, "partial_fit", reset=first)
@@ -243,6 +247,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
         Each comes from its own Gibbs chain, so documents are independent; more `sweeps` bring a
         chain nearer to the model's distribution, at F = 128 and long documents never quite there.
+        Contrastive divergence makes good features but a poor density: expect texts that repeat a
+        few words, above all at lengths the training documents do not have.
         """
         check_is_fitted(self)
         asked = np.asarray(lengths)

@@ -26,8 +26,9 @@ from docboltz.training.schedules import decayed_rate, gibbs_steps
 
 @dataclass(frozen=True)
 class Pretraining:
-    """How contrastive divergence is run. All schedules count updates, so a corpus of any size takes
-    about the same time; the defaults were chosen on 20 Newsgroups (docs/training.md)."""
+    """How contrastive divergence is run. All schedules count updates: time grows with the
+    vocabulary and the length of documents, not with their number. docs/training.md says how the
+    defaults were chosen."""
 
     updates: int = 3000
     """Minibatches to learn from; the corpus is gone through as often as it takes."""
