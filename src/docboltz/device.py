@@ -5,23 +5,23 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from docboltz.errors import InvalidParameter
+from docboltz.errors import InvalidParameter, require
 
 
 def choose_device(name: str, owner: str) -> torch.device:
     """Turn a device setting into a device that is there."""
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    known = isinstance(name, str) and name.partition(":")[0] in ("cpu", "cuda")
+    require(known, owner, "device", "'auto', 'cpu', 'cuda' or 'cuda:1' and so on", name)
     try:
         device = torch.device(name)
-        if device.type not in ("cpu", "cuda"):
-            raise RuntimeError(f"{device.type} is not supported")
         torch.empty(0, device=device)
-    except (RuntimeError, AssertionError, TypeError) as error:
+    except (RuntimeError, AssertionError) as error:
         reason = str(error).splitlines()[0]
         raise InvalidParameter(
-            f"The 'device' parameter of {owner} must name a device that is there: "
-            f"'auto', 'cpu' or 'cuda'. Got {name!r} instead ({reason})."
+            f"The 'device' parameter of {owner} must name a device that is there. "
+            f"Got {name!r} instead ({reason})."
         ) from error
     return device
 

@@ -18,3 +18,12 @@ def test_text_is_neither_markup_nor_emoji_nor_control(capsys):
 def test_json_is_ascii_even_for_broken_file_names(capsys):
     print_json({"id": "Größe", "file": "\udcff"})
     assert capsys.readouterr().out.isascii()
+
+
+def test_a_cut_column_is_one_line_on_a_terminal(monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "40")
+    print_table(None, {"n": "right", "text": "cut"}, [["1", "word " * 300]])
+    _, row = capsys.readouterr().out.splitlines()
+    assert row.rstrip().endswith("…")
+    assert len(row) <= 40

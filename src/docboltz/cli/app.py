@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import io
+import re
 import sys
 import warnings
 from collections.abc import Callable
@@ -24,6 +25,7 @@ from docboltz.cli.fit import fit
 from docboltz.errors import DocboltzError
 
 UsageError: Any = typer.BadParameter.__base__  # click's, or that of Typer's own copy of click
+OPTIONS = ("device", "format", "inference", "language", "dataset", "part", "latent_words")
 INTERRUPTED = 130  # what a shell reports for a command that Ctrl-C ended
 
 app = typer.Typer(
@@ -86,11 +88,25 @@ def _run(arguments: list[str]) -> int:
         said = error.format_message()
         _complain(f"{said}{'' if said.endswith(('.', '?')) else '.'} Try '{path} --help'.")
     except DocboltzError as error:
-        _complain(str(error))
+        _complain(_in_options(str(error)))
     except OSError as error:
         where = error.filename or "a file"
         _complain(f"cannot read or write {where}: {error.strerror or error}.")
     return 2
+
+
+def _in_options(message: str) -> str:
+    """Speak of a command's options where the library speaks of parameters.
+
+    >>> _in_options("The 'inference' parameter of write_features must be 'fast'. Got 'x' instead.")
+    "--inference must be 'fast'. Got 'x' instead."
+    """
+    options = "|".join(OPTIONS)
+    return re.sub(
+        rf"The '({options})' parameter of .+? must",
+        lambda found: f"--{found[1].replace('_', '-')} must",
+        message,
+    )
 
 
 def _complain(message: str) -> None:

@@ -125,7 +125,7 @@ def _show_searches(text_model: TextModel, folder: Path, queries: tuple[str, ...]
             [f"{cosine:.2f}", ", ".join(hit.labels), hit.snippet[:90]]
             for hit, cosine in zip(found, cosines, strict=True)
         ]
-        columns = {"cosine": "right", "label": "left", "text": "left"}
+        columns = {"cosine": "right", "label": "left", "text": "cut"}
         print_table(f'Search: "{query}"', columns, table)
 
 

@@ -114,7 +114,7 @@ def _print_hits(store: SearchStore, rows: list[int], scores: list[float], json: 
             ]
         )
         return
-    columns = {"cosine": "right", "id": "left", "labels": "left", "text": "left"}
+    columns = {"cosine": "right", "id": "left", "labels": "left", "text": "cut"}
     table = [
         [f"{s:.3f}", h.id, ", ".join(h.labels), h.snippet]
         for h, s in zip(hits, scores, strict=True)

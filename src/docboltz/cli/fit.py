@@ -66,7 +66,7 @@ def fit(
     try:
         analysis = TextAnalysis(spoken, stop_words, stem, pretokenised=pretokenised)
     except InvalidParameter as error:  # there it names keywords, here they are options
-        said = str(error).replace("stem=False", "--no-stem")
+        said = str(error).replace("stem=False", "--no-stem").replace("None", "none")
         raise InvalidParameter(said.replace("stop_words=False", "--no-stop-words")) from error
     report = ReadReport()
     documents = source.documents(report)

@@ -25,10 +25,16 @@ def print_json(value: Any) -> None:
 
 
 def print_table(title: str | None, columns: dict[str, str], rows: list[list[str]]) -> None:
-    """Print a table: `columns` maps headings to "left" or "right"."""
+    """Print a table: `columns` maps headings to "left", "right" or "cut".
+
+    A "cut" column is one line a row: on a terminal what does not fit is left out.
+    """
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
     for heading, justify in columns.items():
-        table.add_column(heading, justify=justify, overflow="fold")  # type: ignore[arg-type]
+        if justify == "cut":
+            table.add_column(heading, no_wrap=True, overflow="ellipsis")
+        else:
+            table.add_column(heading, justify=justify, overflow="fold")  # type: ignore[arg-type]
     for row in rows:
         table.add_row(*map(printable, row))
     # Piped into another program, a row stays on one line, as that program expects.
