@@ -23,7 +23,8 @@ def test_json_is_ascii_even_for_broken_file_names(capsys):
 def test_a_cut_column_is_one_line_on_a_terminal(monkeypatch, capsys):
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "40")
-    print_table(None, {"n": "right", "text": "cut"}, [["1", "word " * 300]])
+    print_table(None, {"n": "right", "name": "left", "text": "cut"}, [["1", "abc", "word " * 300]])
     _, row = capsys.readouterr().out.splitlines()
+    assert row.split()[:3] == ["1", "abc", "word"]
     assert row.rstrip().endswith("…")
     assert len(row) <= 40

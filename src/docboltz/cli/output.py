@@ -31,10 +31,12 @@ def print_table(title: str | None, columns: dict[str, str], rows: list[list[str]
     """
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
     for heading, justify in columns.items():
-        if justify == "cut":
-            table.add_column(heading, no_wrap=True, overflow="ellipsis")
+        if justify == "cut" and sys.stdout.isatty():
+            table.expand = True  # so that this column, the only one with a ratio, gets the rest
+            table.add_column(heading, no_wrap=True, overflow="ellipsis", ratio=1)
         else:
-            table.add_column(heading, justify=justify, overflow="fold")  # type: ignore[arg-type]
+            side = "right" if justify == "right" else "left"
+            table.add_column(heading, justify=side, overflow="fold")  # type: ignore[arg-type]
     for row in rows:
         table.add_row(*map(printable, row))
     # Piped into another program, a row stays on one line, as that program expects.
