@@ -14,6 +14,7 @@ from sklearn.base import clone
 
 import docboltz
 from docboltz import (
+    Finetuning,
     LatentWordsUpTo,
     OverReplicatedSoftmax,
     Pretraining,
@@ -31,6 +32,9 @@ MODELS: dict[str, Callable[[], Any]] = {
     ),
     "ors N_max": lambda: OverReplicatedSoftmax(6, latent_words=LatentWordsUpTo(40), **QUICK),
     "rs": lambda: ReplicatedSoftmax(6, **QUICK),
+    "ors fine-tuned": lambda: OverReplicatedSoftmax(
+        6, finetuning=Finetuning(updates=5, rungs=16, bridge=4, sweeps=1), **QUICK
+    ),
 }
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         ProportionalLatentWords,
     )
     from docboltz.text_model import TextModel
+    from docboltz.training.finetune import Finetuning
     from docboltz.training.pretrain import Pretraining
 
 # torch takes seconds to import, so public names are looked up when first used: PEP 562.
@@ -32,6 +33,7 @@ _HOME = {
     "FixedLatentWords": "docboltz.model.latent_words",
     "ProportionalLatentWords": "docboltz.model.latent_words",
     "LatentWordsUpTo": "docboltz.model.latent_words",
+    "Finetuning": "docboltz.training.finetune",
     "Pretraining": "docboltz.training.pretrain",
     "TextAnalysis": "docboltz.corpus.text",
     "TextModel": "docboltz.text_model",
@@ -40,6 +42,7 @@ _HOME = {
 }
 
 __all__ = [
+    "Finetuning",
     "FixedLatentWords",
     "LatentWordsUpTo",
     "OverReplicatedSoftmax",

@@ -31,6 +31,7 @@ from docboltz.model.latent_words import LatentWords, LatentWordsUpTo
 from docboltz.model.parameters import Gradient, Parameters
 from docboltz.progress import progress_bar
 from docboltz.storage import load_model, save_model
+from docboltz.training.finetune import Finetuning, finetune
 from docboltz.training.pretrain import Pretraining
 from docboltz.training.trainer import TrainingState, require_finite, shuffled_batches, train
 
@@ -45,6 +46,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     n_components: int
     pretraining: Pretraining | None
+    finetuning: Finetuning | None
     inference: Inference
     device: str
     random_state: Any
@@ -55,6 +57,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     intercept_hidden_: NDArray[np.float32]
     latent_words_: LatentWords
     n_updates_: int
+    history_: list[dict[str, float]]
     n_features_in_: int
     _velocity: tuple[NDArray[np.float32], ...] | None = None
     _rng: np.random.RandomState
@@ -89,10 +92,13 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             if state.updates:
                 self._keep(state)  # usable as far as it got; the interrupt goes on its way
             raise
-        return self._keep(state)
+        self._keep(state)
+        if self.finetuning is not None:
+            self._finetune(state, counts, self.finetuning, generator)
+        return self
 
     def partial_fit(self, X: ArrayLike, y: object = None) -> Self:
-        """Go once through X in minibatches and learn from it; the first call sets up the model.
+        """Go once through X in minibatches by contrastive divergence; the first call sets it up.
 
         One pass is few updates (fit makes thousands): call it again and again. The schedules of
         rate and Gibbs steps go on where the last call left them. The number of topics, the rule for
@@ -137,8 +143,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         same = self.n_components == len(self.components_)
         expected = f"the {len(self.components_)} it was fitted with until fit() starts anew"
         require(same, type(self).__name__, "n_components", expected, self.n_components)
-        state = TrainingState.start(self._parameters(copy=True))
-        state.updates = self.n_updates_
+        state = TrainingState.start(self._parameters(copy=True), self.n_updates_)
         if self._velocity is not None:
             parts = (torch.from_numpy(part.copy()).to(self._device) for part in self._velocity)
             state.velocity = Gradient(*parts)
@@ -171,6 +176,25 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 momentum=settings.momentum,
                 progress=progress,
             )
+
+    def _finetune(
+        self,
+        state: TrainingState,
+        counts: SparseCounts,
+        settings: Finetuning,
+        generator: torch.Generator,
+    ) -> None:
+        """Go on by maximum likelihood; Ctrl-C keeps the pretrained model."""
+        with progress_bar("Fine-tuning", "updates", shown=self.verbose) as progress:
+            parameters, self.history_ = finetune(
+                state.parameters,
+                counts.to(self._device),
+                self.latent_words_,
+                settings,
+                generator=generator,
+                progress=progress,
+            )
+        self._keep(TrainingState.start(parameters, state.updates + settings.updates))
 
     def _forget(self) -> None:
         """Drop what an earlier fit learnt, so that a fit that fails leaves no half of a model."""
@@ -288,6 +312,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         require(whole, name, "n_components", "a whole number of at least 1", self.n_components)
         kind = isinstance(self.pretraining, Pretraining | None)
         require(kind, name, "pretraining", "a docboltz.Pretraining or None", self.pretraining)
+        kind = isinstance(self.finetuning, Finetuning | None)
+        require(kind, name, "finetuning", "a docboltz.Finetuning or None", self.finetuning)
         self._inference(None)
         counts = self._validate(X, method, reset=reset)
         n = counts.sum(axis=1)

@@ -13,6 +13,7 @@ from docboltz.estimator.saving import restore
 from docboltz.inference import Inference
 from docboltz.model.latent_words import MOST_LATENT_WORDS, FixedLatentWords, LatentWords
 from docboltz.storage import Arrays, load_model
+from docboltz.training.finetune import Finetuning
 from docboltz.training.pretrain import Pretraining
 
 
@@ -26,6 +27,7 @@ class OverReplicatedSoftmax(TopicModel):
         policy (`FixedLatentWords`, `ProportionalLatentWords`, `LatentWordsUpTo`), or "auto": the
         mean length of the training documents.
     pretraining : settings of contrastive divergence, a `Pretraining`; None for its defaults.
+    finetuning : settings of maximum-likelihood training after it, a `Finetuning`; None for none.
     inference : how `transform` infers topics, "fast" or "mean_field".
     device : "auto" (CUDA where there is one), "cpu", "cuda", "cuda:1", ….
     random_state : seed; the same seed on the same machine gives the same bits.
@@ -38,6 +40,7 @@ class OverReplicatedSoftmax(TopicModel):
     intercept_hidden_ : topic biases a of shape (n_components,).
     latent_words_ : the policy in force.
     n_updates_ : minibatches learnt from.
+    history_ : what fine-tuning saw of its chains on the way, if there was any.
     n_features_in_ : size of the vocabulary.
 
     Examples
@@ -55,6 +58,7 @@ class OverReplicatedSoftmax(TopicModel):
         *,
         latent_words: int | LatentWords | Literal["auto"] = "auto",
         pretraining: Pretraining | None = None,
+        finetuning: Finetuning | None = None,
         inference: Inference = "fast",
         device: str = "auto",
         random_state: Any = None,
@@ -63,6 +67,7 @@ class OverReplicatedSoftmax(TopicModel):
         self.n_components = n_components
         self.latent_words = latent_words
         self.pretraining = pretraining
+        self.finetuning = finetuning
         self.inference = inference
         self.device = device
         self.random_state = random_state
@@ -96,6 +101,7 @@ class ReplicatedSoftmax(TopicModel):
         n_components: int = 128,
         *,
         pretraining: Pretraining | None = None,
+        finetuning: Finetuning | None = None,
         inference: Inference = "fast",
         device: str = "auto",
         random_state: Any = None,
@@ -103,6 +109,7 @@ class ReplicatedSoftmax(TopicModel):
     ) -> None:
         self.n_components = n_components
         self.pretraining = pretraining
+        self.finetuning = finetuning
         self.inference = inference
         self.device = device
         self.random_state = random_state

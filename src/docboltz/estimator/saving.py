@@ -17,6 +17,7 @@ from docboltz.model.latent_words import (
     ProportionalLatentWords,
 )
 from docboltz.storage import Arrays
+from docboltz.training.finetune import Finetuning
 from docboltz.training.pretrain import Pretraining
 
 if TYPE_CHECKING:
@@ -60,8 +61,9 @@ def describe(model: TopicModel) -> tuple[Arrays, dict[str, Any]]:
     del params["device"]  # belongs to the machine, not to the model
     if isinstance(params.get("latent_words"), LatentWords):
         params["latent_words"] = policy_to_dict(params["latent_words"])
-    if model.pretraining is not None:
-        params["pretraining"] = asdict(model.pretraining)
+    for phase in ("pretraining", "finetuning"):
+        if params[phase] is not None:
+            params[phase] = asdict(params[phase])
     if not is_whole(model.random_state):
         params["random_state"] = None  # a generator's state is of no use to a trained model
     settings = {
@@ -101,6 +103,8 @@ def _restored(
         params["latent_words"] = policy_from_dict(params["latent_words"])
     if params["pretraining"] is not None:
         params["pretraining"] = Pretraining(**params["pretraining"])
+    if params["finetuning"] is not None:
+        params["finetuning"] = Finetuning(**params["finetuning"])
     model = kinds[settings["model"]](**params, device=device)
     F, K = arrays["components"].shape
     model.components_ = np.ascontiguousarray(_checked(arrays, "components", (F, K)).T).T

@@ -25,11 +25,11 @@ class TrainingState:
     updates: int = 0
 
     @classmethod
-    def start(cls, parameters: Parameters) -> TrainingState:
-        """Begin at rest."""
+    def start(cls, parameters: Parameters, updates: int = 0) -> TrainingState:
+        """Begin at rest, after so many updates."""
         p = parameters
         at_rest = Gradient(torch.zeros_like(p.W), torch.zeros_like(p.a), torch.zeros_like(p.b))
-        return cls(parameters, at_rest)
+        return cls(parameters, at_rest, updates)
 
 
 def climb(state: TrainingState, gradient: Gradient, *, rate: float, momentum: float) -> None:

@@ -1,0 +1,79 @@
+"""The pool of chains against enumeration. Each test fails by chance once in a million."""
+
+from __future__ import annotations
+
+import torch
+from scipy import stats
+
+from docboltz.model import exact
+from docboltz.model.conditionals import log_word_weight
+from docboltz.sampling.pool import ChainPool, start_pool, sweep
+from tests.conftest import random_parameters
+from tests.sampling.test_chains import FAILURE_RATE, state_counts
+
+SHORT, LONG = 2.0, 7.0
+
+
+def exact_pool(pairs: int, generator: torch.Generator):
+    """Many independent pairs of neighbours, one short and one long, drawn from their exact p_D."""
+    p = random_parameters(3, 5, scale=0.3)
+    d = torch.tensor([SHORT, LONG]).double().repeat(pairs)
+    prior = exact.prior(p, torch.tensor([SHORT, LONG]).double())
+    states = torch.stack(
+        [torch.multinomial(row, pairs, replacement=True, generator=generator) for row in prior], 1
+    ).view(-1)
+    pool = ChainPool(exact.topic_states(p)[states], d, torch.full_like(d, 1 / len(d)))
+    return p, prior, pool
+
+
+def test_exchange_and_sweeps_leave_every_length_as_it_is() -> None:
+    g = torch.Generator().manual_seed(0)
+    p, prior, pool = exact_pool(30_000, g)
+    for _ in range(3):
+        pool, _ = sweep(p, pool, 0, generator=g)
+    for row, expected in zip((0, 1), 30_000 * prior, strict=True):
+        observed = state_counts(pool.topics[row::2]).numpy()
+        assert expected.min() >= 5
+        assert stats.chisquare(observed, expected.numpy()).pvalue > FAILURE_RATE
+
+
+def test_exchanges_are_accepted_as_often_as_the_exact_ratio_says() -> None:
+    g = torch.Generator().manual_seed(1)
+    p, prior, pool = exact_pool(30_000, g)
+    weight = log_word_weight(p, exact.topic_states(p))
+    ratio = ((SHORT - LONG) * (weight[None, :] - weight[:, None])).exp().clamp_max(1)
+    expected = float(prior[0] @ ratio @ prior[1])
+    _, info = sweep(p, pool, 0, generator=g)
+    tested = stats.binomtest(round(float(info.acceptance) * 30_000), 30_000, expected)
+    assert 0.05 < expected < 0.99, "a blunt test: every exchange is accepted, or none"
+    assert tested.pvalue > FAILURE_RATE
+
+
+def test_a_pool_reaches_the_exact_distribution_of_every_length() -> None:
+    """Time averages of many rungs of each length, from fair coins."""
+    p = random_parameters(3, 5, scale=0.3)
+    g = torch.Generator().manual_seed(2)
+    lengths = torch.tensor([3.0, 6.0, 12.0]).double()
+    pool = start_pool(3, lengths.repeat_interleave(4000), rungs=12_000, bridge=8, generator=g)
+    for parity in range(60):
+        pool, _ = sweep(p, pool, parity, generator=g)
+    for d, prior in zip(lengths, exact.prior(p, lengths), strict=True):
+        topics = pool.topics[(pool.d == d) & (pool.weight > 0)]
+        expected = (len(topics) * prior).numpy()
+        assert expected.min() >= 5
+        assert stats.chisquare(state_counts(topics).numpy(), expected).pvalue > FAILURE_RATE
+
+
+def test_rungs_are_quantiles_of_the_lengths_and_the_bridge_leads_down_to_one() -> None:
+    d = torch.arange(50.0, 150.0)
+    pool = start_pool(2, d, rungs=10, bridge=5, generator=torch.Generator())
+    assert pool.d[:5].tolist() == [1, 2, 4, 11, 24]
+    assert pool.d[5:].tolist() == list(range(55, 150, 10))
+    assert pool.weight[:5].sum() == 0
+    torch.testing.assert_close(pool.weight.sum(), torch.tensor(1.0))
+    assert (pool.d.diff() >= 0).all()
+
+
+def test_no_bridge_is_needed_where_documents_have_one_word() -> None:
+    pool = start_pool(2, torch.ones(9), rungs=4, bridge=5, generator=torch.Generator())
+    assert pool.d.tolist() == [1, 1, 1, 1]
