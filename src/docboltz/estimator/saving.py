@@ -103,7 +103,7 @@ def _restored(
         params["latent_words"] = policy_from_dict(params["latent_words"])
     if params["pretraining"] is not None:
         params["pretraining"] = Pretraining(**params["pretraining"])
-    if params["finetuning"] is not None:
+    if params.get("finetuning") is not None:  # models saved before there was any lack it
         params["finetuning"] = Finetuning(**params["finetuning"])
     model = kinds[settings["model"]](**params, device=device)
     F, K = arrays["components"].shape
