@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from docboltz.text_model import TextModel
     from docboltz.training.finetune import Finetuning
     from docboltz.training.pretrain import Pretraining
+    from docboltz.training.validation import Validation
 
 # torch takes seconds to import, so public names are looked up when first used: PEP 562.
 _HOME = {
@@ -35,6 +36,7 @@ _HOME = {
     "LatentWordsUpTo": "docboltz.model.latent_words",
     "Finetuning": "docboltz.training.finetune",
     "Pretraining": "docboltz.training.pretrain",
+    "Validation": "docboltz.training.validation",
     "TextAnalysis": "docboltz.corpus.text",
     "TextModel": "docboltz.text_model",
     "load_dataset": "docboltz.corpus.datasets",
@@ -51,6 +53,7 @@ __all__ = [
     "ReplicatedSoftmax",
     "TextAnalysis",
     "TextModel",
+    "Validation",
     "load",
     "load_dataset",
     "read_documents",

@@ -26,6 +26,6 @@ def choose_device(name: str, owner: str) -> torch.device:
     return device
 
 
-def make_generator(rng: np.random.RandomState, device: torch.device) -> torch.Generator:
-    """Seed a torch generator of the device from scikit-learn's random state."""
-    return torch.Generator(device).manual_seed(int(rng.randint(2**31 - 1)))
+def draw_seed(rng: np.random.RandomState) -> int:
+    """Draw a seed for torch's generators from scikit-learn's random state."""
+    return int(rng.randint(2**31 - 1))

@@ -13,7 +13,6 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import docboltz.inference
 from docboltz import (
-    FixedLatentWords,
     LatentWordsUpTo,
     OverReplicatedSoftmax,
     Pretraining,
@@ -28,6 +27,7 @@ from docboltz.errors import (
 )
 from docboltz.model import exact
 from docboltz.model.conditionals import mean_field, word_mean
+from docboltz.model.latent_words import automatic_latent_words
 from docboltz.model.parameters import Parameters
 from tests.test_laws import corpus
 
@@ -81,10 +81,10 @@ def test_kinds_of_documents_are_told_apart_without_labels() -> None:
     assert (kind[cosine.argmax(1)] == kind).mean() > 0.99
 
 
-def test_automatic_latent_words_are_near_the_mean_length() -> None:
+def test_automatic_latent_words_follow_the_mean_length() -> None:
     X = corpus()
     model = OverReplicatedSoftmax(4, pretraining=QUICK).fit(X)
-    assert model.latent_words_ == FixedLatentWords(round(X.sum() / X.shape[0]))
+    assert model.latent_words_ == automatic_latent_words(X.sum() / X.shape[0])
 
 
 def test_no_latent_words_is_the_replicated_softmax() -> None:

@@ -22,7 +22,9 @@ def exact_pool(pairs: int, generator: torch.Generator):
     states = torch.stack(
         [torch.multinomial(row, pairs, replacement=True, generator=generator) for row in prior], 1
     ).view(-1)
-    pool = ChainPool(exact.topic_states(p)[states], d, torch.full_like(d, 1 / len(d)))
+    pool = ChainPool(
+        exact.topic_states(p)[states], d, torch.full_like(d, 1 / len(d)), torch.arange(len(d))
+    )
     return p, prior, pool
 
 

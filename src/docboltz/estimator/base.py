@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -16,9 +17,17 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor
 
 from docboltz.corpus.checks import check_counts
-from docboltz.device import choose_device, make_generator
-from docboltz.errors import EmptyDocumentsWarning, InvalidCounts, is_whole, require, warn_user
-from docboltz.estimator.saving import describe, restore
+from docboltz.device import choose_device, draw_seed
+from docboltz.errors import (
+    EmptyDocumentsWarning,
+    InvalidCounts,
+    TrainingDiverged,
+    is_whole,
+    require,
+    warn_user,
+)
+from docboltz.estimator.checkpoints import Checkpoint
+from docboltz.estimator.saving import SETTINGS, describe, restore
 from docboltz.inference import (
     Inference,
     draw_documents,
@@ -28,12 +37,15 @@ from docboltz.inference import (
 )
 from docboltz.model.counts import SparseCounts, lengths
 from docboltz.model.latent_words import LatentWords, LatentWordsUpTo
-from docboltz.model.parameters import Gradient, Parameters
+from docboltz.model.parameters import Parameters
 from docboltz.progress import progress_bar
 from docboltz.storage import load_model, save_model
-from docboltz.training.finetune import Finetuning, finetune
-from docboltz.training.pretrain import Pretraining
-from docboltz.training.trainer import TrainingState, require_finite, shuffled_batches, train
+from docboltz.training.documents import Documents
+from docboltz.training.finetune import Finetuning, MaximumLikelihood
+from docboltz.training.pretrain import ContrastiveDivergence, Pretraining
+from docboltz.training.run import History, Run
+from docboltz.training.trainer import Phase
+from docboltz.training.validation import HeldOut, Validation, hold_out
 
 UNSEEN_WORD_COUNT = 0.1
 """Added to every word's count before b = log frequency: a word no document has stays finite."""
@@ -47,6 +59,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     n_components: int
     pretraining: Pretraining | None
     finetuning: Finetuning | None
+    validation: Validation | None
+    checkpoint: str | os.PathLike[str] | None
     inference: Inference
     device: str
     random_state: Any
@@ -57,9 +71,9 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     intercept_hidden_: NDArray[np.float32]
     latent_words_: LatentWords
     n_updates_: int
-    history_: list[dict[str, float]]
+    history_: History
     n_features_in_: int
-    _velocity: tuple[NDArray[np.float32], ...] | None = None
+    _velocity: dict[str, NDArray[np.float32]] | None = None
     _rng: np.random.RandomState
 
     def _choose_latent_words(self, n: Tensor) -> LatentWords:
@@ -77,24 +91,38 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             Raw word counts. Documents without a word are left out, with a warning.
         y : ignored
 
-        Starts anew, whatever was learnt before. Ctrl-C raises KeyboardInterrupt as usual, and the
-        model holds what was learnt until then.
+        Starts anew, whatever was learnt before, unless there is a checkpoint to go on from. Ctrl-C
+        finishes the update and raises KeyboardInterrupt; training that diverges raises
+        TrainingDiverged. In both cases the model holds what was learnt until then.
         """
         self._forget()
         counts = self._training_counts(X, "fit", reset=True)
-        state = self._begin(counts)
-        generator = make_generator(self._rng, self._device)
-        size = self._pretraining.batch_size
-        batches = shuffled_batches(len(counts), size, generator=generator)
-        try:
-            self._pretrain(state, counts, batches, self._pretraining.updates, generator)
-        except KeyboardInterrupt:
-            if state.updates:
-                self._keep(state)  # usable as far as it got; the interrupt goes on its way
-            raise
-        self._keep(state)
+        parameters, device = self._begin(counts), self._device
+        phases: list[Phase] = [ContrastiveDivergence(self._pretraining)]
         if self.finetuning is not None:
-            self._finetune(state, counts, self.finetuning, generator)
+            phases.append(MaximumLikelihood(self.finetuning))
+        checkpoint = None
+        if self.checkpoint is not None:
+            checkpoint = Checkpoint(self.checkpoint, self, counts, str(device))
+        left = None if checkpoint is None else checkpoint.load()
+        seed = draw_seed(self._rng) if left is None else left[1]["seed"]
+        held_out = None
+        if self.validation is not None:
+            g = torch.Generator().manual_seed(seed)
+            counts, held = hold_out(counts, self.validation.share, generator=g)
+            held_out = HeldOut(held, counts, self.latent_words_, device, generator=g)
+        run = Run(
+            parameters,
+            Documents.of(counts, self.latent_words_, device),
+            phases,
+            seed=seed,
+            held_out=held_out,
+            patience=1 if self.validation is None else self.validation.patience,
+            save=None if checkpoint is None else checkpoint.save,
+        )
+        if left is not None:
+            run.restore(*left)
+        self._learn(run, checkpoint)
         return self
 
     def partial_fit(self, X: ArrayLike, y: object = None) -> Self:
@@ -106,21 +134,44 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """
         first = not hasattr(self, "components_")
         counts = self._training_counts(X, "partial_fit", reset=first)
-        state = self._begin(counts) if first else self._resume()
-        generator = make_generator(self._rng, self._device)
-        order = torch.randperm(len(counts), generator=generator, device=generator.device)
-        batches = torch.split(order, self._pretraining.batch_size)
-        self._pretrain(state, counts, iter(batches), len(batches), generator)
-        self._keep(state)
-        v = state.velocity
-        self._velocity = tuple(part.cpu().numpy() for part in (v.W, v.a, v.b))
+        parameters = self._begin(counts) if first else self._resume()
+        settings = self._pretraining
+        passes = replace(settings, updates=math.ceil(len(counts) / settings.batch_size))
+        run = Run(
+            parameters,
+            Documents.of(counts, self.latent_words_, self._device),
+            [ContrastiveDivergence(passes)],
+            seed=draw_seed(self._rng),
+            first=0 if first else self.n_updates_,
+        )
+        for name, velocity in (self._velocity or {}).items():
+            run.velocity[name].copy_(torch.from_numpy(velocity))
+        self._learn(run, None)
+        self._velocity = {name: v.cpu().numpy() for name, v in run.velocity.items()}
         return self
+
+    def _learn(self, run: Run, checkpoint: Checkpoint | None) -> None:
+        """Go through the run and keep what it learns, as far as it gets."""
+        try:
+            run.go(lambda phase: progress_bar(phase, "updates", shown=self.verbose))
+        except (KeyboardInterrupt, TrainingDiverged) as error:
+            if run.updates:
+                self._keep(run)
+            if isinstance(error, KeyboardInterrupt) and checkpoint is not None:
+                raise KeyboardInterrupt(
+                    f"Stopped after {run.updates:,} updates, saved in {checkpoint.path}. The same "
+                    "call goes on from there."
+                ) from None
+            raise
+        self._keep(run)
+        if checkpoint is not None:
+            checkpoint.remove()
 
     @property
     def _pretraining(self) -> Pretraining:
         return self.pretraining if self.pretraining is not None else Pretraining()
 
-    def _begin(self, counts: SparseCounts) -> TrainingState:
+    def _begin(self, counts: SparseCounts) -> Parameters:
         """Set up the untrained model."""
         self._rng = check_random_state(self.random_state)
         n = lengths(counts)
@@ -130,71 +181,19 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         frequency = torch.bincount(
             counts.words, weights=counts.counts.double(), minlength=counts.n_words
         )
-        parameters = Parameters.initial(
+        return Parameters.initial(
             self.n_components,
             frequency.to(counts.counts.dtype) + UNSEEN_WORD_COUNT,
             scale=self._pretraining.initial_scale,
-            generator=make_generator(self._rng, self._device),
+            generator=torch.Generator(self._device).manual_seed(draw_seed(self._rng)),
         )
-        return TrainingState.start(parameters)
 
-    def _resume(self) -> TrainingState:
+    def _resume(self) -> Parameters:
         """Go on from where the last partial fit, or a fit or load, left the model."""
         same = self.n_components == len(self.components_)
         expected = f"the {len(self.components_)} it was fitted with until fit() starts anew"
         require(same, type(self).__name__, "n_components", expected, self.n_components)
-        state = TrainingState.start(self._parameters(copy=True), self.n_updates_)
-        if self._velocity is not None:
-            parts = (torch.from_numpy(part.copy()).to(self._device) for part in self._velocity)
-            state.velocity = Gradient(*parts)
-        return state
-
-    def _pretrain(
-        self,
-        state: TrainingState,
-        counts: SparseCounts,
-        batches: Iterator[Tensor],
-        updates: int,
-        generator: torch.Generator,
-    ) -> None:
-        """Make so many updates by contrastive divergence."""
-        settings = self._pretraining
-        counts = counts.to(self._device)
-
-        def statistics(p: Parameters, index: Tensor, update: int) -> Gradient:
-            batch = counts.rows(index)
-            m = self.latent_words_(lengths(batch))
-            return settings.statistics(p, batch, m, update, generator=generator)
-
-        with progress_bar("Pretraining", "updates", shown=self.verbose) as progress:
-            train(
-                state,
-                batches,
-                statistics,
-                updates=updates,
-                rate=settings.rate,
-                momentum=settings.momentum,
-                progress=progress,
-            )
-
-    def _finetune(
-        self,
-        state: TrainingState,
-        counts: SparseCounts,
-        settings: Finetuning,
-        generator: torch.Generator,
-    ) -> None:
-        """Go on by maximum likelihood; Ctrl-C keeps the pretrained model."""
-        with progress_bar("Fine-tuning", "updates", shown=self.verbose) as progress:
-            parameters, self.history_ = finetune(
-                state.parameters,
-                counts.to(self._device),
-                self.latent_words_,
-                settings,
-                generator=generator,
-                progress=progress,
-            )
-        self._keep(TrainingState.start(parameters, state.updates + settings.updates))
+        return self._parameters(copy=True)
 
     def _forget(self) -> None:
         """Drop what an earlier fit learnt, so that a fit that fails leaves no half of a model."""
@@ -202,15 +201,13 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             delattr(self, name)
         self._velocity = None
 
-    def _keep(self, state: TrainingState) -> Self:
-        """Make what was learnt the estimator's, if it is finite."""
-        require_finite(state)
-        p = state.parameters
+    def _keep(self, run: Run) -> None:
+        """Make what was learnt the estimator's."""
+        p = run.parameters
         self.components_ = p.W.T.cpu().numpy().T
         self.intercept_hidden_, self.intercept_visible_ = p.a.cpu().numpy(), p.b.cpu().numpy()
-        self.n_updates_ = state.updates
+        self.n_updates_, self.history_ = run.updates, run.history
         self._velocity = None  # as large as W: kept between partial fits only
-        return self
 
     # ---- using ----
 
@@ -287,7 +284,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             "a whole number of at least 1",
             sweeps,
         )
-        generator = make_generator(check_random_state(random_state), self._device)
+        seed = draw_seed(check_random_state(random_state))
+        generator = torch.Generator(self._device).manual_seed(seed)
         p, policy = self._parameters(), self.latent_words_
         return draw_documents(p, asked, policy, sweeps=sweeps, generator=generator)
 
@@ -310,10 +308,12 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         name = type(self).__name__
         whole = is_whole(self.n_components) and self.n_components >= 1
         require(whole, name, "n_components", "a whole number of at least 1", self.n_components)
-        kind = isinstance(self.pretraining, Pretraining | None)
-        require(kind, name, "pretraining", "a docboltz.Pretraining or None", self.pretraining)
-        kind = isinstance(self.finetuning, Finetuning | None)
-        require(kind, name, "finetuning", "a docboltz.Finetuning or None", self.finetuning)
+        for setting, kind in SETTINGS.items():
+            value = getattr(self, setting)
+            fits = value is None or isinstance(value, kind)
+            require(fits, name, setting, f"a docboltz.{kind.__name__} or None", value)
+        path = self.checkpoint is None or isinstance(self.checkpoint, str | os.PathLike)
+        require(path, name, "checkpoint", "the path of a folder or None", self.checkpoint)
         self._inference(None)
         counts = self._validate(X, method, reset=reset)
         n = counts.sum(axis=1)

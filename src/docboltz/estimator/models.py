@@ -11,10 +11,11 @@ from docboltz.errors import is_whole, require
 from docboltz.estimator.base import TopicModel
 from docboltz.estimator.saving import restore
 from docboltz.inference import Inference
-from docboltz.model.latent_words import MOST_LATENT_WORDS, FixedLatentWords, LatentWords
+from docboltz.model.latent_words import FixedLatentWords, LatentWords, automatic_latent_words
 from docboltz.storage import Arrays, load_model
 from docboltz.training.finetune import Finetuning
 from docboltz.training.pretrain import Pretraining
+from docboltz.training.validation import Validation
 
 
 class OverReplicatedSoftmax(TopicModel):
@@ -24,10 +25,15 @@ class OverReplicatedSoftmax(TopicModel):
     ----------
     n_components : number of binary topic units, F.
     latent_words : how many latent words M strengthen the prior of each document: a whole number, a
-        policy (`FixedLatentWords`, `ProportionalLatentWords`, `LatentWordsUpTo`), or "auto": the
-        mean length of the training documents.
+        policy (`FixedLatentWords`, `ProportionalLatentWords`, `LatentWordsUpTo`), or "auto": five
+        times the mean length of the training documents, at least 50 and at most 100.
     pretraining : settings of contrastive divergence, a `Pretraining`; None for its defaults.
     finetuning : settings of maximum-likelihood training after it, a `Finetuning`; None for none.
+    validation : hold documents out, stop each phase when they get no better, and keep the best
+        state: a `Validation`; None to learn from all documents to the end.
+    checkpoint : folder where the state of training is saved every minute and on Ctrl-C. A fit with
+        the same settings and documents goes on from there, to the same bits; at its end the folder
+        is removed.
     inference : how `transform` infers topics, "fast" or "mean_field".
     device : "auto" (CUDA where there is one), "cpu", "cuda", "cuda:1", ….
     random_state : seed; the same seed on the same machine gives the same bits.
@@ -40,7 +46,9 @@ class OverReplicatedSoftmax(TopicModel):
     intercept_hidden_ : topic biases a of shape (n_components,).
     latent_words_ : the policy in force.
     n_updates_ : minibatches learnt from.
-    history_ : what fine-tuning saw of its chains on the way, if there was any.
+    history_ : what was seen on the way, a dictionary every 100 updates: phase, update, rate, mean
+        activity of the topics, how the chains of fine-tuning mix, and measures on held-out
+        documents.
     n_features_in_ : size of the vocabulary.
 
     Examples
@@ -59,6 +67,8 @@ class OverReplicatedSoftmax(TopicModel):
         latent_words: int | LatentWords | Literal["auto"] = "auto",
         pretraining: Pretraining | None = None,
         finetuning: Finetuning | None = None,
+        validation: Validation | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
         inference: Inference = "fast",
         device: str = "auto",
         random_state: Any = None,
@@ -68,6 +78,8 @@ class OverReplicatedSoftmax(TopicModel):
         self.latent_words = latent_words
         self.pretraining = pretraining
         self.finetuning = finetuning
+        self.validation = validation
+        self.checkpoint = checkpoint
         self.inference = inference
         self.device = device
         self.random_state = random_state
@@ -82,7 +94,7 @@ class OverReplicatedSoftmax(TopicModel):
         expected = "a whole number, a latent-word policy or 'auto'"
         automatic = isinstance(choice, str) and choice == "auto"
         require(automatic, type(self).__name__, "latent_words", expected, choice)
-        return FixedLatentWords(min(max(1, round(float(n.mean()))), MOST_LATENT_WORDS))
+        return automatic_latent_words(float(n.mean()))
 
 
 class ReplicatedSoftmax(TopicModel):
@@ -102,6 +114,8 @@ class ReplicatedSoftmax(TopicModel):
         *,
         pretraining: Pretraining | None = None,
         finetuning: Finetuning | None = None,
+        validation: Validation | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
         inference: Inference = "fast",
         device: str = "auto",
         random_state: Any = None,
@@ -110,6 +124,8 @@ class ReplicatedSoftmax(TopicModel):
         self.n_components = n_components
         self.pretraining = pretraining
         self.finetuning = finetuning
+        self.validation = validation
+        self.checkpoint = checkpoint
         self.inference = inference
         self.device = device
         self.random_state = random_state

@@ -19,6 +19,7 @@ from docboltz.model.latent_words import (
 from docboltz.storage import Arrays
 from docboltz.training.finetune import Finetuning
 from docboltz.training.pretrain import Pretraining
+from docboltz.training.validation import Validation
 
 if TYPE_CHECKING:
     from docboltz.estimator.base import TopicModel
@@ -29,6 +30,13 @@ POLICIES: dict[str, Callable[..., LatentWords]] = {
     policy.__name__: policy
     for policy in (FixedLatentWords, ProportionalLatentWords, LatentWordsUpTo)
 }
+
+SETTINGS: dict[str, type[Any]] = {
+    "pretraining": Pretraining,
+    "finetuning": Finetuning,
+    "validation": Validation,
+}
+"""Parameters of a model that are settings of their own."""
 
 
 def policy_to_dict(policy: LatentWords) -> dict[str, Any]:
@@ -57,24 +65,30 @@ def describe(model: TopicModel) -> tuple[Arrays, dict[str, Any]]:
         "intercept_visible": model.intercept_visible_,
         "intercept_hidden": model.intercept_hidden_,
     }
-    params = model.get_params(deep=False)
-    del params["device"]  # belongs to the machine, not to the model
-    if isinstance(params.get("latent_words"), LatentWords):
-        params["latent_words"] = policy_to_dict(params["latent_words"])
-    for phase in ("pretraining", "finetuning"):
-        if params[phase] is not None:
-            params[phase] = asdict(params[phase])
-    if not is_whole(model.random_state):
-        params["random_state"] = None  # a generator's state is of no use to a trained model
     settings = {
         "model": type(model).__name__,
-        "parameters": {k: v.item() if isinstance(v, np.generic) else v for k, v in params.items()},
+        "parameters": plain_parameters(model),
         "latent_words": policy_to_dict(model.latent_words_),
         "updates": model.n_updates_,
     }
     if hasattr(model, "feature_names_in_"):
         settings["feature_names"] = model.feature_names_in_.tolist()
     return arrays, settings
+
+
+def plain_parameters(model: TopicModel) -> dict[str, Any]:
+    """The settings a model was made with, as JSON can hold them."""
+    params = model.get_params(deep=False)
+    for name in ("device", "checkpoint"):
+        del params[name]  # belong to the machine, not to the model
+    if isinstance(params.get("latent_words"), LatentWords):
+        params["latent_words"] = policy_to_dict(params["latent_words"])
+    for name in SETTINGS:
+        if params[name] is not None:
+            params[name] = asdict(params[name])
+    if not is_whole(model.random_state):
+        params["random_state"] = None  # a generator's state is of no use to a trained model
+    return {k: v.item() if isinstance(v, np.generic) else v for k, v in params.items()}
 
 
 def restore(kinds: list[type[Model]], arrays: Arrays, settings: Any, *, device: str) -> Model:
@@ -101,10 +115,9 @@ def _restored(
     params = dict(settings["parameters"])
     if isinstance(params.get("latent_words"), dict):
         params["latent_words"] = policy_from_dict(params["latent_words"])
-    if params["pretraining"] is not None:
-        params["pretraining"] = Pretraining(**params["pretraining"])
-    if params.get("finetuning") is not None:  # models saved before there was any lack it
-        params["finetuning"] = Finetuning(**params["finetuning"])
+    for name, kind in SETTINGS.items():
+        if params.get(name) is not None:  # models saved before there was such a thing lack it
+            params[name] = kind(**params[name])
     model = kinds[settings["model"]](**params, device=device)
     F, K = arrays["components"].shape
     model.components_ = np.ascontiguousarray(_checked(arrays, "components", (F, K)).T).T

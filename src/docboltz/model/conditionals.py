@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
+from docboltz import kernels
 from docboltz.model.counts import SparseCounts, lengths, times
 from docboltz.model.parameters import Parameters
 
@@ -44,9 +45,14 @@ def word_logits(p: Parameters, topics: Tensor) -> Tensor:
     return torch.addmm(p.b, topics, p.W)
 
 
+def softmax(logits: Tensor) -> Tensor:
+    """exp(logit_k) / Σ_k exp(logit_k) for each row.  (B, K)."""
+    return kernels.softmax(logits) if kernels.serve(logits) else torch.softmax(logits, 1)
+
+
 def word_mean(p: Parameters, topics: Tensor) -> Tensor:
     """P(word = k | h) = softmax_k(b_k + Σ_j W_jk h_j), seen or latent.  Eqs. (4), (10).  (B, K)."""
-    return torch.softmax(word_logits(p, topics), 1)
+    return softmax(word_logits(p, topics))
 
 
 def log_word_weight(p: Parameters, topics: Tensor) -> Tensor:

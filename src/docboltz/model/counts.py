@@ -66,6 +66,12 @@ class SparseCounts:
             self.n_words,
         )
 
+    def shares(self) -> SparseCounts:
+        """x̄ = x/N: words as shares of their document. No document may be empty."""
+        size = self.starts.diff()
+        n = torch.repeat_interleave(self.lengths, size)
+        return SparseCounts(self.starts, self.words, self.counts / n, self.n_words)
+
     def dense(self) -> Tensor:
         """Spread the batch out as a (B, K) tensor. For minibatches only, never for a corpus."""
         size = self.starts.diff()
@@ -90,6 +96,11 @@ def times(counts: Tensor | SparseCounts, matrix: Tensor) -> Tensor:
         per_sample_weights=counts.counts,
         include_last_offset=True,
     )
+
+
+def dense(counts: Tensor | SparseCounts) -> Tensor:
+    """Spread a minibatch out, where it is not spread out already: (B, K)."""
+    return counts if isinstance(counts, Tensor) else counts.dense()
 
 
 def lengths(counts: Tensor | SparseCounts) -> Tensor:

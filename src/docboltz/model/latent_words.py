@@ -77,3 +77,12 @@ class LatentWordsUpTo(LatentWords):
     def __call__(self, n: Tensor) -> Tensor:
         """Give what is missing to N_max."""
         return _whole(self.n_max - n.double(), n)
+
+
+def automatic_latent_words(mean_length: float) -> FixedLatentWords:
+    """M = 5 · mean length, from 50 to 100: what "auto" stands for; docs/training.md has the trials.
+
+    >>> [automatic_latent_words(n).m for n in (5, 10, 16, 92, 3000)]
+    [50, 50, 80, 100, 100]
+    """
+    return FixedLatentWords(round(min(max(5 * mean_length, 50), 100)))

@@ -48,6 +48,10 @@ class Parameters:
         """Return the same parameters on another device or in another floating type."""
         return Parameters(*(t.to(device, dtype or t.dtype) for t in (self.W, self.a, self.b)))
 
+    def copy(self) -> Parameters:
+        """Return the same parameters in memory of their own, W word by word."""
+        return Parameters(self.W.T.clone().T, self.a.clone(), self.b.clone())
+
     @classmethod
     def initial(
         cls, n_topics: int, word_frequency: Tensor, *, scale: float, generator: torch.Generator

@@ -9,28 +9,45 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from docboltz.model.conditionals import topic_mean, word_mean
-from docboltz.model.counts import SparseCounts
+from docboltz import kernels
+from docboltz.kernels import Random
+from docboltz.model.conditionals import Counts, word_logits, word_mean
+from docboltz.model.counts import SparseCounts, times
 from docboltz.model.parameters import Parameters
-from docboltz.sampling.words import sample_words
+from docboltz.sampling.words import sample_word_shares, sample_words
 
 
-def sample_topics(mean: Tensor, *, generator: torch.Generator) -> Tensor:
+def sample_topics(mean: Tensor, *, generator: Random) -> Tensor:
     """h_j ~ Bernoulli(mean_j), as floats: same shape as `mean`."""
     # torch.bernoulli aborts the whole CUDA context on NaN; here a diverging run can say so itself.
-    uniform = torch.rand(mean.shape, dtype=mean.dtype, device=mean.device, generator=generator)
+    g = kernels.generator_of(generator)
+    uniform = torch.rand(mean.shape, dtype=mean.dtype, device=mean.device, generator=g)
     return (uniform < mean).to(mean.dtype)
 
 
+def draw_topics(
+    p: Parameters, shares: Counts, d: Tensor, *, generator: Random
+) -> tuple[Tensor, Tensor]:
+    """P(h_j = 1) = σ(D (Σ_k W_jk x̄_k + a_j)) for words x = D x̄, and a draw of h: twice (B, F).
+
+    Where x̄ are a document's own words and D = N + M, it is fast inference, Eq. (11).
+    """
+    words_input = times(shares, p.W.T)
+    if kernels.serve(words_input):
+        return kernels.draw_topics(words_input, p.a, d, generator)
+    mean = torch.sigmoid((words_input + p.a) * d[:, None])
+    return mean, sample_topics(mean, generator=generator)
+
+
 def gibbs_sweep(
-    p: Parameters, topics: Tensor, d: Tensor, *, generator: torch.Generator
-) -> tuple[Tensor, SparseCounts]:
+    p: Parameters, topics: Tensor, d: Tensor, *, generator: Random
+) -> tuple[Tensor, Counts]:
     """Draw D words given the topics, then topics given the words: leaves p_D(h) as it is.
 
-    Returns the new topics (B, F) and the words they were drawn from.
+    Returns the new topics (B, F) and the words they were drawn from, as shares.
     """
-    words = sample_words(word_mean(p, topics), d, generator=generator)
-    return sample_topics(topic_mean(p, words), generator=generator), words
+    shares = sample_word_shares(word_logits(p, topics), d, generator=generator)
+    return draw_topics(p, shares, d.to(p.W.dtype), generator=generator)[1], shares
 
 
 def sample_documents(

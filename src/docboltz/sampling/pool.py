@@ -15,10 +15,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from docboltz.model.conditionals import topic_mean, word_logits
+from docboltz.kernels import Random, generator_of
+from docboltz.model.conditionals import word_logits
 from docboltz.model.parameters import Parameters
-from docboltz.sampling.chains import sample_topics
-from docboltz.sampling.words import sample_words
+from docboltz.sampling.chains import draw_topics, sample_topics
+from docboltz.sampling.words import sample_word_shares
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,8 @@ class ChainPool:
     """Words of each rung, shortest first: (R,). Chains stay on their rung; states are exchanged."""
     weight: Tensor
     """Share of the training documents a rung stands for: (R,), sums to 1; 0 on the bridge."""
+    walker: Tensor
+    """Rung on which each rung's state began, to see whether states travel: (R,) integers."""
 
 
 @dataclass(frozen=True)
@@ -60,12 +63,15 @@ def start_pool(
     weight = torch.cat([torch.zeros_like(below), torch.full_like(ladder, 1 / rungs)])
     fair = torch.full((len(lengths), n_topics), 0.5, dtype=d.dtype, device=d.device)
     return ChainPool(
-        sample_topics(fair, generator=generator), lengths.to(d.dtype), weight.to(d.dtype)
+        sample_topics(fair, generator=generator),
+        lengths.to(d.dtype),
+        weight.to(d.dtype),
+        torch.arange(len(lengths), device=d.device),
     )
 
 
 def sweep(
-    p: Parameters, pool: ChainPool, parity: int, *, generator: torch.Generator
+    p: Parameters, pool: ChainPool, parity: int, *, generator: Random
 ) -> tuple[ChainPool, SweepInfo]:
     """Exchange between neighbours, then one Gibbs sweep: leaves the product of all p_D as it is.
 
@@ -75,26 +81,37 @@ def sweep(
     logits = word_logits(p, pool.topics)  # (R, K)
     g = torch.logsumexp(logits, 1) + pool.topics @ p.a  # (R,)
     order, accepted = _exchanged(pool.d, g, parity, generator)
-    topics, logits = pool.topics[order], logits[order]
-    words = sample_words(torch.softmax(logits, 1), pool.d, generator=generator)
-    new = sample_topics(topic_mean(p, words), generator=generator)
-    moved = (new != topics).to(p.W.dtype).mean()
-    return ChainPool(new, pool.d, pool.weight), SweepInfo(accepted, moved)
+    # States stay in their rows and take each other's lengths, which is cheaper than to move their
+    # logits; only the new topics are put in order. A swap is its own inverse.
+    d = pool.d[order]
+    shares = sample_word_shares(logits, d, generator=generator)
+    _, new = draw_topics(p, shares, d, generator=generator)
+    moved = (new != pool.topics).to(p.W.dtype).mean()
+    return (
+        ChainPool(new[order], pool.d, pool.weight, pool.walker[order]),
+        SweepInfo(accepted, moved),
+    )
 
 
-def _exchanged(
-    d: Tensor, g: Tensor, parity: int, generator: torch.Generator
-) -> tuple[Tensor, Tensor]:
+def _exchanged(d: Tensor, g: Tensor, parity: int, generator: Random) -> tuple[Tensor, Tensor]:
     """Which rung's state each rung gets, and the share of pairs that swapped.
 
     A swap is accepted with min(1, exp((D_i − D_j)(g_j − g_i))).
     """
-    low = torch.arange(parity % 2, len(d) - 1, 2, device=d.device)
-    high = low + 1
-    gain = (d[low] - d[high]) * (g[high] - g[low])
-    uniform = torch.rand(len(low), dtype=d.dtype, device=d.device, generator=generator)
-    swap = uniform < gain.exp()
-    order = torch.arange(len(d), device=d.device)
-    order[low] = torch.where(swap, high, low)
-    order[high] = torch.where(swap, low, high)
+    first, R = parity % 2, len(d)
+    pairs = (R - first) // 2
+    low, high = d[first : first + 2 * pairs].view(pairs, 2).unbind(1)
+    g_low, g_high = g[first : first + 2 * pairs].view(pairs, 2).unbind(1)
+    uniform = torch.rand(pairs, dtype=d.dtype, device=d.device, generator=generator_of(generator))
+    swap = uniform < ((low - high) * (g_high - g_low)).exp()
+    order = torch.arange(R, device=d.device)
+    step = swap.long()
+    order[first : first + 2 * pairs].view(pairs, 2).add_(torch.stack([step, -step], 1))
     return order, swap.to(d.dtype).mean()
+
+
+def travelled(pool: ChainPool) -> Tensor:
+    """How far states are from the rungs they began on, as a share of the ladder: 1/3 if mixed."""
+    R = len(pool.d)
+    here = torch.arange(R, device=pool.d.device)
+    return (pool.walker - here).abs().to(pool.d.dtype).mean() / R

@@ -10,6 +10,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from docboltz import kernels
+from docboltz.kernels import Random
+from docboltz.model.conditionals import Counts
 from docboltz.model.counts import SparseCounts
 
 
@@ -33,3 +36,14 @@ def sample_words(probabilities: Tensor, n: Tensor, *, generator: torch.Generator
     words = (torch.searchsorted(ladder, target, right=True) - owner.long() * K).clamp_(0, K - 1)
     starts = torch.cat([n.new_zeros(1), n.cumsum(0)])
     return SparseCounts(starts, words, probabilities.new_ones(len(words)), K)
+
+
+def sample_word_shares(logits: Tensor, n: Tensor, *, generator: Random) -> Counts:
+    """Draw n_i ≥ 1 words for document i from softmax of row i of `logits` (B, K), as shares x/n.
+
+    Sparse from plain torch; dense from a kernel whose shapes do not depend on what is drawn.
+    """
+    if kernels.serve(logits):
+        return kernels.draw_word_shares(logits, n, generator)
+    drawn = sample_words(torch.softmax(logits, 1), n, generator=kernels.generator_of(generator))
+    return drawn.shares()

@@ -12,19 +12,25 @@ B documents, R rungs, F topic units, K words.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from torch import Tensor
 
 from docboltz.errors import is_number, is_whole, require
-from docboltz.model.conditionals import fast_topic_mean, topic_input, word_mean
-from docboltz.model.counts import SparseCounts, lengths
-from docboltz.model.latent_words import LatentWords
+from docboltz.kernels import Random
+from docboltz.model.conditionals import word_logits, word_mean
+from docboltz.model.counts import dense, times
 from docboltz.model.parameters import Gradient, Parameters
-from docboltz.progress import Update
-from docboltz.sampling.pool import ChainPool, start_pool, sweep
+from docboltz.sampling.chains import draw_topics, gibbs_sweep, sample_topics
+from docboltz.sampling.pool import ChainPool, start_pool, sweep, travelled
+from docboltz.sampling.words import sample_word_shares
+from docboltz.training.documents import Batch, Documents
+from docboltz.training.optimizers import Adam
 from docboltz.training.schedules import decayed_rate
-from docboltz.training.trainer import CHECK_EVERY, TrainingState, require_finite, shuffled_batches
+
+WARM_UP = 40
+"""Updates' worth of sweeps before the first update: a fresh pool has to find the model's modes."""
 
 
 @dataclass(frozen=True)
@@ -43,16 +49,24 @@ class Finetuning:
     """Pull of W towards 0, far weaker than in pretraining: gradients are smaller here."""
     mean_field_steps: int = 5
     """Steps of the positive phase, from fast inference."""
+    gibbs_steps: int = 0
+    """Gibbs steps after them, on topics and latent words; 0 takes the mean field as it is."""
     sweeps: int = 5
     """Sweeps of the chains for each update."""
+    chains: Literal["pool", "data"] = "pool"
+    """Where the negative phase gets its chains: a persistent pool at the lengths of the training
+    documents, or the paper's way, chains that start at each document of the minibatch."""
     rungs: int = 2048
     """Persistent chains, spread over the lengths of the training documents."""
     bridge: int = 128
     """Further chains at shorter lengths, for mixing only."""
+    momentum: float = 0.9
+    """Adam's first β: share of the past in the direction of a step."""
 
     def __post_init__(self) -> None:
-        for name in ("updates", "batch_size", "mean_field_steps", "sweeps", "rungs", "bridge"):
-            least = 0 if name in ("bridge", "mean_field_steps") else 1
+        least_of = {"bridge": 0, "mean_field_steps": 0, "gibbs_steps": 0}
+        for name in ("updates", "batch_size", "sweeps", "rungs", *least_of):
+            least = least_of.get(name, 1)
             value = getattr(self, name)
             ok = is_whole(value) and value >= least
             require(ok, "Finetuning", name, f"a whole number of at least {least}", value)
@@ -62,90 +76,148 @@ class Finetuning:
             ok = is_number(value) and (value > 0 or (name == "weight_decay" and value == 0))
             require(ok, "Finetuning", name, "a number above 0", value)
             object.__setattr__(self, name, float(value))
+        ok = self.chains in ("pool", "data")
+        require(ok, "Finetuning", "chains", "'pool' or 'data'", self.chains)
 
 
-def data_statistics(p: Parameters, counts: SparseCounts, m: Tensor, *, steps: int) -> Gradient:
-    """E[h xᵀ | v] / D by so many mean-field steps, averaged over the batch.
+class MaximumLikelihood:
+    """Fine-tuning as a phase of a run.
 
-    Mean field takes topics and latent words for independent: it misses their covariance.
+    Adding a constant c_j to a topic's whole row of W acts like its bias times D: a step that is
+    small for single words is D times too large in that direction, and runs drift until all topics
+    are on. So c_j, the row's mean over the words of the corpus, has a step of its own, smaller by
+    the mean of D, and the rest of the row is kept from moving it.
     """
-    d = lengths(counts) + m
-    seen = topic_input(p, counts)  # (B, F)
-    topics = fast_topic_mean(p, counts, m)
-    words = word_mean(p, topics)  # (B, K)
+
+    name = "Fine-tuning"
+
+    def __init__(self, settings: Finetuning) -> None:
+        self.settings = settings
+        self.updates, self.batch_size = settings.updates, settings.batch_size
+        # The average over the last fifth has the likelihood of the last point and a far better
+        # behaved partition function.
+        self.average_from = 4 * settings.updates // 5
+
+    def begin(self, p: Parameters, documents: Documents, generator: torch.Generator) -> Adam:
+        """Start the chains and let them find the model's modes."""
+        s, self._p = self.settings, p
+        names = ["data_activity", "model_activity", "chain_movement"]
+        self._pool = None
+        if s.chains == "pool":
+            names += ["exchange_acceptance", "travelled"]
+            self._pool = start_pool(
+                p.n_topics, documents.d, rungs=s.rungs, bridge=s.bridge, generator=generator
+            )
+            for _ in range(WARM_UP):
+                self._sweep(self._pool, generator)
+        self._seen = {name: p.b.new_zeros(()) for name in names}
+        counts = documents.counts
+        frequency = torch.bincount(counts.words, counts.counts.double(), minlength=p.n_words)
+        self._frequency = (frequency / frequency.sum()).to(p.W.dtype)  # (K,)
+        self._row_mean = p.W @ self._frequency  # (F,)
+        shares = [1.0, 1.0, 1 / float(documents.d.mean())]
+        return Adam([p.W.T, p.b, self._row_mean], shares, momentum=s.momentum)
+
+    def rate(self, update: int) -> float:
+        """Adam's step, falling like the rate of pretraining."""
+        s = self.settings
+        return decayed_rate(update, initial=s.learning_rate, after=s.halve_after)
+
+    def variant(self, update: int) -> int:
+        """All updates are made of the same operations."""
+        return 0
+
+    def gradients(self, batch: Batch, variant: int, generator: Random) -> list[Tensor]:
+        """Statistics of the data less those of the model, for Wᵀ, b and row means; moves chains."""
+        s, p = self.settings, self._p
+        data, topics = data_statistics(
+            p, batch, steps=s.mean_field_steps, gibbs_steps=s.gibbs_steps, generator=generator
+        )
+        if self._pool is None:
+            model, seen = self._from_data(batch, topics, generator)
+        else:
+            seen = self._sweep(self._pool, generator)
+            model = model_statistics(p, self._pool)
+        seen |= {"data_activity": data.a.mean(), "model_activity": model.a.mean()}
+        for name, value in seen.items():
+            self._seen[name].copy_(value)
+        of_row_mean = data.a - model.a  # Σ_k of W's gradient: words of a document sum to 1
+        W = (data.W - model.W).T - torch.outer(self._frequency, of_row_mean)
+        return [W - s.weight_decay * p.W.T, data.b - model.b, of_row_mean]
+
+    def settle(self) -> None:
+        """Give each row of W the mean it was meant to have."""
+        self._p.W.add_((self._row_mean - self._p.W @ self._frequency)[:, None])
+
+    def _sweep(self, pool: ChainPool, generator: Random) -> dict[str, Tensor]:
+        """Move the chains, in place."""
+        now = pool
+        for parity in range(self.settings.sweeps):
+            now, info = sweep(self._p, now, parity, generator=generator)
+        pool.topics.copy_(now.topics)
+        pool.walker.copy_(now.walker)
+        return {
+            "chain_movement": info.movement,
+            "exchange_acceptance": info.acceptance,
+            "travelled": travelled(pool),
+        }
+
+    def _from_data(
+        self, batch: Batch, topics: Tensor, generator: Random
+    ) -> tuple[Gradient, dict[str, Tensor]]:
+        """The paper's negative phase: chains that start at the documents of the minibatch."""
+        d = batch.d.round().clamp_min(1)
+        start = h = sample_topics(topics, generator=generator)
+        for _ in range(self.settings.sweeps):
+            h, _ = gibbs_sweep(self._p, h, d, generator=generator)
+        pool = ChainPool(h, d, torch.full_like(d, 1 / len(d)), d)
+        moved = (h != start).to(d.dtype).mean()
+        return model_statistics(self._p, pool), {"chain_movement": moved}
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Row means, chains, and what was seen of them."""
+        pool = {} if self._pool is None else vars(self._pool)
+        return {"row_mean": self._row_mean, **pool, **self._seen}
+
+    def watch(self, batch: Batch, update: int, generator: torch.Generator) -> dict[str, float]:
+        """Activity of the topic units on the data and in the chains, and how the chains mix."""
+        seen = {name: float(value) for name, value in self._seen.items()}
+        if self._pool is not None:  # from here on, measure anew how far states travel
+            walker = self._pool.walker
+            walker.copy_(torch.arange(len(walker), device=walker.device))
+        return seen
+
+
+def data_statistics(
+    p: Parameters, batch: Batch, *, steps: int, gibbs_steps: int = 0, generator: Random
+) -> tuple[Gradient, Tensor]:
+    """E[h xᵀ | v] / D averaged over the batch, and the mean-field topics (B, F).
+
+    Mean field takes topics and latent words for independent: it misses their covariance. Gibbs
+    steps from there do not: they draw latent words, and take the topics' mean given all words.
+    """
+    d, m = batch.d[:, None], (batch.d - batch.n)[:, None]
+    seen = times(batch.shares, p.W.T)  # (B, F), what one of the document's words says on average
+    topics = torch.sigmoid(d * (seen + p.a))
+    fixed = torch.addcmul(d * p.a, d - m, seen)  # W v̂ + D a
     for _ in range(steps):
-        topics = torch.sigmoid(seen + m[:, None] * (words @ p.W.T + p.a))
-        words = word_mean(p, topics)
-    x = (counts.dense() + m[:, None] * words) / d[:, None]  # (B, K), each row sums to 1
-    return Gradient(W=topics.T @ x / len(counts), a=topics.mean(0), b=x.mean(0))
+        topics = torch.sigmoid(torch.addcmul(fixed, m, word_mean(p, topics) @ p.W.T))
+    inferred, own = topics, dense(batch.shares)
+    if gibbs_steps:
+        latent_words = m[:, 0].clamp_min(1)  # where there is none, one is drawn, and weighs 0
+        h = sample_topics(topics, generator=generator)
+        for _ in range(gibbs_steps):
+            drawn = sample_word_shares(word_logits(p, h), latent_words, generator=generator)
+            x = torch.lerp(own, dense(drawn), m / d)  # (B, K), each row sums to 1
+            topics, h = draw_topics(p, x, batch.d, generator=generator)
+    else:
+        x = torch.lerp(own, word_mean(p, topics), m / d)
+    B = len(d)
+    return Gradient(W=(x.T @ (topics / B)).T, a=topics.mean(0), b=x.mean(0)), inferred
 
 
 def model_statistics(p: Parameters, pool: ChainPool) -> Gradient:
     """E_{p_D}[h softmax(b + Wᵀh)ᵀ] over the pool, words summed out exactly given the topics."""
     words = word_mean(p, pool.topics)  # (R, K)
     weighted = pool.weight[:, None] * pool.topics  # (R, F)
-    return Gradient(W=weighted.T @ words, a=weighted.sum(0), b=pool.weight @ words)
-
-
-def finetune(
-    start: Parameters,
-    counts: SparseCounts,
-    latent_words: LatentWords,
-    settings: Finetuning,
-    *,
-    generator: torch.Generator,
-    progress: Update | None = None,
-) -> tuple[Parameters, list[dict[str, float]]]:
-    """Climb the likelihood from `start`; give the averaged parameters and what was seen on the way.
-
-    The average over the last fifth of the updates has the likelihood of the last point and a far
-    better behaved partition function. `a` stays as it is, see `Parameters`.
-    """
-    p = Parameters(start.W.clone(), start.a.clone(), start.b.clone())
-    average = Parameters(start.W.clone(), start.a.clone(), start.b.clone())
-    adam = torch.optim.Adam([p.W, p.b], maximize=True)
-    n = lengths(counts)
-    pool = start_pool(
-        p.n_topics,
-        n + latent_words(n),
-        rungs=settings.rungs,
-        bridge=settings.bridge,
-        generator=generator,
-    )
-    batches = shuffled_batches(len(counts), settings.batch_size, generator=generator)
-    first_averaged = 4 * settings.updates // 5
-    history = []
-    for update in range(settings.updates):
-        # A fresh pool first has to find the model's modes.
-        for parity in range(settings.sweeps if update else 40 * settings.sweeps):
-            pool, info = sweep(p, pool, parity, generator=generator)
-        batch = counts.rows(next(batches))
-        data = data_statistics(
-            p, batch, latent_words(lengths(batch)), steps=settings.mean_field_steps
-        )
-        model = model_statistics(p, pool)
-        p.W.grad = data.W - model.W - settings.weight_decay * p.W
-        p.b.grad = data.b - model.b
-        rate = decayed_rate(update, initial=settings.learning_rate, after=settings.halve_after)
-        adam.param_groups[0]["lr"] = rate
-        adam.step()
-        if update >= first_averaged:
-            share = 1 / (update - first_averaged + 1)
-            average.W.lerp_(p.W, share)
-            average.b.lerp_(p.b, share)
-        done = update + 1
-        if done % CHECK_EVERY == 0 or done == settings.updates:
-            require_finite(TrainingState.start(p, done))
-            history.append(
-                {
-                    "update": done,
-                    "rate": rate,
-                    "exchange_acceptance": float(info.acceptance),
-                    "chain_movement": float(info.movement),
-                    "data_activity": float(data.a.mean()),
-                    "model_activity": float(model.a.mean()),
-                }
-            )
-        if progress is not None:
-            progress(done, settings.updates)
-    return average, history
+    return Gradient(W=(words.T @ weighted).T, a=weighted.sum(0), b=pool.weight @ words)

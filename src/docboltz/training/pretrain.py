@@ -10,17 +10,21 @@ document are divided by D, so that each document counts once, as it does in the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
+from docboltz import kernels
 from docboltz.errors import is_number, is_whole, require
-from docboltz.model.conditionals import Counts, fast_topic_mean, word_mean
-from docboltz.model.counts import SparseCounts, lengths
-from docboltz.model.parameters import Gradient, Parameters
-from docboltz.sampling.chains import sample_topics
-from docboltz.sampling.words import sample_words
+from docboltz.kernels import Random
+from docboltz.model.conditionals import Counts, softmax, word_logits
+from docboltz.model.counts import dense
+from docboltz.model.parameters import Parameters
+from docboltz.sampling.chains import draw_topics
+from docboltz.sampling.words import sample_word_shares
+from docboltz.training.documents import Batch, Documents
+from docboltz.training.optimizers import Momentum
 from docboltz.training.schedules import decayed_rate, gibbs_steps
 
 
@@ -41,14 +45,17 @@ class Pretraining:
     """T in ε0 / (1 + t/T): the update at which the rate has fallen to half."""
     momentum: float = 0.9
     """Share of the last step that goes into the next."""
-    weight_decay: float = 3e-4
-    """Pull of W towards 0, per update, in units of the rate."""
+    weight_decay: float | None = None
+    """Pull of W towards 0, per update, in units of the rate. None is 0.6/K for K words, at
+    most 1e-3: the gradients it works against are as small as word frequencies."""
     more_steps_every: int = 1000
     """Updates after which the chains get one Gibbs step more (CD-1, CD-2, …)."""
     max_steps: int = 5
     """The most Gibbs steps."""
-    sparsity: float = 0.0
-    """Weight of the sparsity penalty Σ_j KL(target ‖ mean activity of topic j); 0 is none."""
+    sparsity: float | None = None
+    """Weight of the sparsity penalty Σ_j KL(target ‖ mean activity of topic j); 0 is none. None is
+    1 for models with latent words and more than 256 topics, which need it, and 0 for others, where
+    it does harm."""
     sparsity_target: float = 0.1
     """Share of documents that should switch a topic on."""
     initial_scale: float = 0.01
@@ -66,82 +73,132 @@ class Pretraining:
             ok = is_number(getattr(self, name)) and getattr(self, name) > 0
             check(name, "a number above 0", ok, float)
         for name in ("weight_decay", "sparsity"):
-            ok = is_number(getattr(self, name)) and getattr(self, name) >= 0
-            check(name, "a number of at least 0", ok, float)
+            if getattr(self, name) is not None:
+                ok = is_number(getattr(self, name)) and getattr(self, name) >= 0
+                check(name, "a number of at least 0 or None", ok, float)
         ok = is_number(self.momentum) and 0 <= self.momentum < 1
         check("momentum", "a number from 0 up to, not including, 1", ok, float)
         ok = is_number(self.sparsity_target) and 0 < self.sparsity_target < 1
         check("sparsity_target", "a number between 0 and 1", ok, float)
 
+    def chosen_for(self, n_topics: int, n_words: int, *, latent_words: bool) -> Pretraining:
+        """Settle what None leaves open, for a model of so many topics and words.
+
+        >>> Pretraining().chosen_for(512, 2000, latent_words=True).weight_decay
+        0.0003
+        """
+        decay, sparsity = self.weight_decay, self.sparsity
+        if decay is None:
+            decay = min(0.6 / n_words, 1e-3)
+        if sparsity is None:
+            sparsity = 1.0 if latent_words and n_topics > 256 else 0.0
+        return replace(self, weight_decay=decay, sparsity=sparsity)
+
+
+class ContrastiveDivergence:
+    """Pretraining as a phase of a run."""
+
+    name = "Pretraining"
+
+    def __init__(self, settings: Pretraining) -> None:
+        self.settings = settings
+        self.updates, self.batch_size = settings.updates, settings.batch_size
+        self.average_from = settings.updates  # never
+
+    def begin(self, p: Parameters, documents: Documents, generator: torch.Generator) -> Momentum:
+        """Settle the settings; nothing else is needed but the parameters."""
+        latent = bool((documents.d > documents.n).any())
+        self.settings = self.settings.chosen_for(p.n_topics, p.n_words, latent_words=latent)
+        self._p = p
+        return Momentum([p.W.T, p.b], momentum=self.settings.momentum)
+
     def rate(self, update: int) -> float:
-        """Learning rate of the update with this number."""
-        return decayed_rate(update, initial=self.learning_rate, after=self.halve_after)
+        """ε0 / (1 + t/T)."""
+        s = self.settings
+        return decayed_rate(update, initial=s.learning_rate, after=s.halve_after)
 
-    def statistics(
-        self,
-        p: Parameters,
-        counts: SparseCounts,
-        m: Tensor,
-        update: int,
-        *,
-        generator: torch.Generator,
-    ) -> Gradient:
-        """The direction of one update: contrastive divergence, sparsity and weight decay."""
-        steps = gibbs_steps(update, every=self.more_steps_every, maximum=self.max_steps)
-        seen = counts.dense()  # (B, K)
-        gradient = contrastive_divergence(p, seen, m, steps=steps, generator=generator)
-        if self.sparsity:
-            pull = sparsity_gradient(p, seen, m, target=self.sparsity_target)
-            gradient = Gradient(
-                gradient.W + self.sparsity * pull.W,
-                gradient.a + self.sparsity * pull.a,
-                gradient.b,
-            )
-        return Gradient(gradient.W - self.weight_decay * p.W, gradient.a, gradient.b)
+    def variant(self, update: int) -> int:
+        """Gibbs steps of the update: all that differs between the operations of two updates."""
+        s = self.settings
+        return gibbs_steps(update, every=s.more_steps_every, maximum=s.max_steps)
+
+    def gradients(self, batch: Batch, variant: int, generator: Random) -> list[Tensor]:
+        """Contrastive divergence, weight decay and the pull towards sparsity, for Wᵀ and b."""
+        s, p = self.settings, self._p
+        data, model = contrast(p, batch, steps=variant, generator=generator)
+        pull = data.topics
+        if s.sparsity:
+            # A document's pull adds to the topics its words are multiplied with.
+            pull = pull + s.sparsity * sparsity_pull(data.topics, target=s.sparsity_target)
+        return contrast_gradients(p, data, model, pull, weight_decay=s.weight_decay or 0)
+
+    def settle(self) -> None:
+        """Steps need no correction."""
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Nothing lives on from update to update but the parameters."""
+        return {}
+
+    def watch(self, batch: Batch, update: int, generator: torch.Generator) -> dict[str, float]:
+        """Mean activity of the topic units, on documents and after the Gibbs steps."""
+        data, model = contrast(
+            self._p, batch, steps=self.variant(max(update - 1, 0)), generator=generator
+        )
+        return {
+            "data_activity": float(data.topics.mean()),
+            "model_activity": float(model.topics.mean()),
+        }
 
 
-def contrastive_divergence(
-    p: Parameters, counts: Tensor, m: Tensor, *, steps: int, generator: torch.Generator
-) -> Gradient:
-    """⟨h x̄ᵀ⟩ on the data less ⟨h x̄ᵀ⟩ after `steps` Gibbs steps, averaged over the B documents.
+@dataclass(frozen=True)
+class Side:
+    """One side of the contrast: words as shares (B, K), and means of the topics (B, F)."""
+
+    shares: Tensor
+    topics: Tensor
+
+
+def contrast(p: Parameters, batch: Batch, *, steps: int, generator: Random) -> tuple[Side, Side]:
+    """The documents with their topics, and both after so many Gibbs steps from there.
 
     One step reconstructs a document as its word probabilities; more steps sample words, or the
-    chain would settle in an average of texts instead of a text. `counts` (B, K) hold no empty
-    document.
+    chain would settle in an average of texts instead of a text. No document is empty.
     """
-    n = lengths(counts)
-    data_topics = topics = fast_topic_mean(p, counts, m)
-    words: Counts = counts
+    data_topics, topics = draw_topics(p, batch.shares, batch.d, generator=generator)
+    whole = batch.n
+    if steps > 1 and not kernels.serve(whole):  # the kernel rounds itself
+        whole = whole.round().clamp_min(1)  # a fractional length (tf-idf) draws whole words
     for _ in range(steps):
-        probabilities = word_mean(p, sample_topics(topics, generator=generator))  # (B, K)
+        logits = word_logits(p, topics)  # (B, K)
         if steps == 1:
-            words = n[:, None] * probabilities
+            words: Counts = softmax(logits)
         else:
-            # A fractional length (tf-idf input) still draws a whole number of words.
-            words = sample_words(probabilities, n.round().clamp_min(1), generator=generator)
-        topics = fast_topic_mean(p, words, m)
-    data, model = word_shares(counts), word_shares(words)
-    B = len(counts)
-    return Gradient(
-        W=(data_topics.T @ data - topics.T @ model) / B,
-        a=(data_topics - topics).mean(0),
-        b=(data - model).mean(0),
-    )
+            words = sample_word_shares(logits, whole, generator=generator)
+        mean, topics = draw_topics(p, words, batch.d, generator=generator)
+    return Side(dense(batch.shares), data_topics), Side(dense(words), mean)
 
 
-def word_shares(counts: Counts) -> Tensor:
-    """x̄ = x/N, a document's words as shares of all of them: (B, K), dense."""
-    dense = counts.dense() if isinstance(counts, SparseCounts) else counts
-    return dense / lengths(counts)[:, None]
+def contrast_gradients(
+    p: Parameters, data: Side, model: Side, pull: Tensor, *, weight_decay: float
+) -> list[Tensor]:
+    """⟨h x̄ᵀ⟩ on the data less ⟨h x̄ᵀ⟩ on the model less λW, averaged over B documents, and for b.
 
-
-def sparsity_gradient(p: Parameters, counts: Tensor, m: Tensor, *, target: float) -> Gradient:
-    """−∂/∂(W, a) of Σ_j KL(target ‖ q_j), q_j the mean activity of topic j in the batch.
-
-    Each document's share is divided by D like its other statistics.
+    Wᵀ's is (K, F), as Wᵀ lies in memory. `pull` stands for the topics on the data's side.
     """
-    topics = fast_topic_mean(p, counts, m)
+    share = 1 / len(pull)
+    W = torch.addmm(p.W.T, data.shares.T, pull, beta=-weight_decay, alpha=share)
+    W.addmm_(model.shares.T, model.topics, alpha=-share)
+    if kernels.serve(W):
+        return [W, kernels.mean_difference(data.shares, model.shares)]
+    return [W, data.shares.mean(0) - model.shares.mean(0)]
+
+
+def sparsity_pull(topics: Tensor, *, target: float) -> Tensor:
+    """−∂/∂input of B · Σ_j KL(target ‖ q_j), q_j the mean activity of topic j in the batch: (B, F).
+
+    `topics` (B, F) are their means for each document. With a document's words, divided by D like
+    its other statistics, it makes the gradient of W.
+    """
     q = topics.mean(0).clamp(1e-6, 1 - 1e-6)
     # ∂KL/∂q = (q − target) / (q (1 − q)), and a document moves q by h (1 − h) / B.
-    pull = -(q - target) / (q * (1 - q)) * topics * (1 - topics) / len(counts)  # (B, F)
-    return Gradient(W=pull.T @ word_shares(counts), a=pull.sum(0), b=torch.zeros_like(p.b))
+    return -(q - target) / (q * (1 - q)) * topics * (1 - topics)

@@ -1,91 +1,137 @@
-"""The loop: minibatches, momentum, progress. Nothing here knows where the gradients come from."""
+"""Updates of a model, one after the other. Nothing here knows where the gradients come from."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable
+from functools import partial
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
-from docboltz.errors import TrainingDiverged
-from docboltz.model.parameters import Gradient, Parameters
-from docboltz.progress import Update
+from docboltz.kernels import Random, Seeds, serve
+from docboltz.model.parameters import Parameters
+from docboltz.training.documents import Batch, Documents, Shuffle
+from docboltz.training.graphs import Replay
 
-CHECK_EVERY = 100  # updates between looks for NaN: a look waits for the device
-SHOW_EVERY = 10
-
-
-@dataclass
-class TrainingState:
-    """Everything an update changes."""
-
-    parameters: Parameters
-    velocity: Gradient
-    updates: int = 0
-
-    @classmethod
-    def start(cls, parameters: Parameters, updates: int = 0) -> TrainingState:
-        """Begin at rest, after so many updates."""
-        p = parameters
-        at_rest = Gradient(torch.zeros_like(p.W), torch.zeros_like(p.a), torch.zeros_like(p.b))
-        return cls(parameters, at_rest, updates)
+CHUNK = 20
+"""Updates that are planned at once."""
 
 
-def climb(state: TrainingState, gradient: Gradient, *, rate: float, momentum: float) -> None:
-    """velocity ← momentum · velocity + rate · gradient; parameters += velocity.  In place.
+class Optimizer(Protocol):
+    """What turns gradients into steps, in place."""
 
-    `a` stays where it is: it is redundant (see `Parameters`), and learning it destroys models.
-    """
-    for name in ("W", "b"):
-        velocity: Tensor = getattr(state.velocity, name)
-        velocity.mul_(momentum).add_(getattr(gradient, name), alpha=rate)
-        getattr(state.parameters, name).add_(velocity)
-    state.updates += 1
+    def step(self, gradients: list[Tensor], rate: Tensor) -> None:
+        """Climb."""
+
+    def tensors(self) -> dict[str, Tensor]:
+        """What lives on from step to step."""
 
 
-def shuffled_batches(
-    n_documents: int, batch_size: int, *, generator: torch.Generator
-) -> Iterator[Tensor]:
-    """Endless minibatches of document numbers, all of one size; each pass has a new order.
+class Phase(Protocol):
+    """A way of learning. It changes parameters in place, by way of its optimiser."""
 
-    A minibatch may straddle two passes, so that no document is left out and no batch is small.
-    """
-    size = min(batch_size, n_documents)
-    waiting = torch.empty(0, dtype=torch.long, device=generator.device)
-    while True:
-        while len(waiting) < size:
-            order = torch.randperm(n_documents, generator=generator, device=generator.device)
-            waiting = torch.cat([waiting, order])
-        yield waiting[:size]
-        waiting = waiting[size:]
+    name: str
+    updates: int
+    batch_size: int
+    average_from: int
+    """The first update whose parameters go into the average that is kept."""
 
+    def begin(self, p: Parameters, documents: Documents, generator: torch.Generator) -> Optimizer:
+        """Make ready to improve `p`."""
 
-def train(
-    state: TrainingState,
-    batches: Iterator[Tensor],
-    statistics: Callable[[Parameters, Tensor, int], Gradient],
-    *,
-    updates: int,
-    rate: Callable[[int], float],
-    momentum: float,
-    progress: Update | None = None,
-) -> None:
-    """Make so many updates of `state`, each from the statistics of one minibatch."""
-    for done in range(1, updates + 1):
-        gradient = statistics(state.parameters, next(batches), state.updates)
-        climb(state, gradient, rate=rate(state.updates), momentum=momentum)
-        if done % CHECK_EVERY == 0 or done == updates:
-            require_finite(state)
-        if progress is not None and (done % SHOW_EVERY == 0 or done == updates):
-            progress(done, updates)
+    def rate(self, update: int) -> float:
+        """The learning rate of an update."""
+
+    def variant(self, update: int) -> Hashable:
+        """Updates of one variant are made of the same operations."""
+
+    def gradients(self, batch: Batch, variant: Any, generator: Random) -> list[Tensor]:
+        """Where to go, for all the optimiser moves."""
+
+    def settle(self) -> None:
+        """Put right what the optimiser's step has left."""
+
+    def tensors(self) -> dict[str, Tensor]:
+        """What lives on from update to update, changed in place."""
+
+    def watch(self, batch: Batch, update: int, generator: torch.Generator) -> dict[str, float]:
+        """What there is to see after so many updates, to a person."""
 
 
-def require_finite(state: TrainingState) -> None:
-    """Stop a run that has left the range of numbers before anyone takes its result for a model."""
-    p = state.parameters
-    if not all(bool(t.isfinite().all()) for t in (p.W, p.a, p.b)):
-        raise TrainingDiverged(
-            f"Training diverged: some weights are no longer finite after {state.updates} updates. "
-            "Lower the learning rate (a third of it is a good first try) or raise the weight decay."
+class Trainer:
+    """One phase under way: everything an update changes, and the update."""
+
+    def __init__(
+        self, phase: Phase, p: Parameters, documents: Documents, *, seed: int, first: int = 0
+    ) -> None:
+        self.phase, self.parameters, self.documents = phase, p, documents
+        self.update, self._first = first, first
+        device = p.W.device
+        self.generator = torch.Generator(device).manual_seed(seed)
+        self._shuffle = Shuffle(len(documents), phase.batch_size, seed)
+        self._optimizer = phase.begin(p, documents, self.generator)
+        self._average = p.copy()
+        # The plan of a chunk, where a replayed update can see it: documents, rate, share of the
+        # average; and the place in it.
+        self._order = torch.zeros((CHUNK, self._shuffle.size), dtype=torch.long, device=device)
+        self._rates = torch.zeros((CHUNK, 2), dtype=p.W.dtype, device=device)
+        self._place = torch.zeros(1, dtype=torch.long, device=device)
+        self._replay = Replay(self.generator, {**self.tensors(), "place": self._place})
+
+    def advance(self, updates: int, stop: Callable[[], bool] = lambda: False) -> None:
+        """Make so many updates, at most CHUNK, or fewer if asked to stop."""
+        numbers = range(self.update, self.update + updates)
+        first = self.phase.average_from
+        rates = [[self.phase.rate(t), 1 / max(t - first + 1, 1)] for t in numbers]
+        self._order[:updates] = self._shuffle(self.update - self._first, updates).to(
+            self._order.device
         )
+        self._rates[:updates] = torch.tensor(rates, device=self._rates.device)
+        self._place.zero_()
+        for t in numbers:
+            variant, averaging = self.phase.variant(t), t >= first
+            self._replay((variant, averaging), partial(self._step, variant, averaging))
+            self.update += 1
+            if stop():
+                break
+
+    def _step(self, variant: Any, averaging: bool) -> None:
+        """One update, on tensors alone."""
+        index = self._order.index_select(0, self._place)[0]
+        rate, share = self._rates.index_select(0, self._place)[0]
+        random: Random = Seeds(self.generator) if serve(index) else self.generator
+        batch = self.documents.pick(index)
+        self._optimizer.step(self.phase.gradients(batch, variant, random), rate)
+        self.phase.settle()
+        if averaging:
+            self._average.W.lerp_(self.parameters.W, share)
+            self._average.b.lerp_(self.parameters.b, share)
+        self._place.add_(1)
+
+    @property
+    def learnt(self) -> Parameters:
+        """The model so far: averaged, where averaging has begun."""
+        return self._average if self.update > self.phase.average_from else self.parameters
+
+    def watch(self) -> dict[str, float]:
+        """What there is to see of the phase now."""
+        batch = self.documents.pick(torch.arange(self._shuffle.size, device=self._order.device))
+        # Random numbers of its own: to look must not change what follows.
+        generator = torch.Generator(self._order.device).manual_seed(self.update)
+        return {
+            "rate": self.phase.rate(max(self.update - 1, 0)),
+            **self.phase.watch(batch, self.update, generator),
+        }
+
+    @property
+    def carried(self) -> dict[str, Tensor]:
+        """What the optimiser carries from step to step."""
+        return self._optimizer.tensors()
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Everything an update changes, the random generator aside."""
+        p, average = self.parameters, self._average
+        own = {"W": p.W.T, "b": p.b, "average.W": average.W.T, "average.b": average.b}
+        parts = (("phase", self.phase.tensors()), ("optimizer", self._optimizer.tensors()))
+        return own | {f"{part}.{name}": t for part, held in parts for name, t in held.items()}

@@ -1,0 +1,85 @@
+"""The state of a training run on disk, and whether it belongs to the run at hand."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from docboltz.errors import InvalidModelFile, InvalidParameter
+from docboltz.estimator.saving import plain_parameters
+from docboltz.model.counts import SparseCounts
+from docboltz.storage import holds_model, load_model, require_writable, save_model
+from docboltz.training.run import Tensors
+
+if TYPE_CHECKING:
+    from docboltz.estimator.base import TopicModel
+
+KIND = "training checkpoint"
+
+
+class Checkpoint:
+    """A folder with the state of one run, replaced as a whole or not at all."""
+
+    def __init__(
+        self, path: str | os.PathLike[str], model: TopicModel, counts: SparseCounts, device: str
+    ) -> None:
+        require_writable(path)  # before training, not after
+        self.path = Path(path)
+        settings = plain_parameters(model)
+        for name in ("verbose", "inference"):
+            del settings[name]  # they change nothing in training
+        self._identity = {
+            "model": type(model).__name__,
+            **settings,
+            "device": device,
+            "documents": _checksum(counts),
+        }
+
+    def save(self, tensors: Tensors, facts: dict[str, Any]) -> None:
+        """Write the state; one that is there stays whole until this one is."""
+        arrays = {name: t.detach().cpu().numpy() for name, t in tensors.items()}
+        save_model(self.path, arrays, {"model": KIND, "run": self._identity, "facts": facts})
+
+    def load(self) -> tuple[Tensors, dict[str, Any]] | None:
+        """The state on disk, if there is one; an error if it is another run's or damaged."""
+        if not holds_model(self.path):
+            return None
+        try:
+            arrays, settings = load_model(self.path)
+        except InvalidModelFile as error:
+            raise InvalidModelFile(
+                f"{error} This is a training checkpoint: to train from the start, remove the "
+                "folder."
+            ) from error
+        if settings.get("model") != KIND:
+            raise InvalidParameter(
+                f"{self.path} holds a model, not a training checkpoint. Name another folder for "
+                "the checkpoint."
+            )
+        there, here = settings["run"], self._identity
+        changed = sorted(name for name in here if here[name] != there.get(name))
+        if changed:
+            raise InvalidParameter(
+                f"The checkpoint in {self.path} is of another run: {', '.join(changed)} "
+                f"{'is' if len(changed) == 1 else 'are'} not the same. Go on with the settings and "
+                "documents it was begun with, name another folder, or remove this one to start "
+                "anew."
+            )
+        return {name: torch.from_numpy(a.copy()) for name, a in arrays.items()}, settings["facts"]
+
+    def remove(self) -> None:
+        """The run is over."""
+        if holds_model(self.path):
+            shutil.rmtree(self.path)
+
+
+def _checksum(counts: SparseCounts) -> str:
+    sha = hashlib.sha256(str((len(counts), counts.n_words)).encode())
+    for tensor in (counts.starts, counts.words, counts.counts):
+        sha.update(tensor.numpy().tobytes())
+    return sha.hexdigest()

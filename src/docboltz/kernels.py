@@ -1,0 +1,145 @@
+"""Triton kernels for what torch has no fixed-shape operation for on a CUDA device.
+
+Each does in one launch, with shapes known beforehand, what takes several launches and shapes that
+depend on the data in plain torch: so an update can be recorded once as a CUDA graph and replayed.
+Randomness comes from a seed on the device, drawn by whoever calls.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+try:
+    import triton
+
+    from docboltz import triton_kernels as programs
+except ImportError:  # a build of torch for CPUs, or a system without Triton
+    triton = None
+
+
+def serve(tensor: Tensor) -> bool:
+    """Tell whether the kernels can work on the device of this tensor."""
+    return triton is not None and tensor.is_cuda
+
+
+class Seeds:
+    """Random numbers for the kernels of one update: one seed, drawn on the device, and a counter.
+
+    Passed where a torch.Generator would be; plain torch operations draw from `generator`.
+    """
+
+    def __init__(self, generator: torch.Generator) -> None:
+        self.generator = generator
+        low, high = -(2**63), 2**63 - 1
+        self.seed = torch.randint(low, high, (1,), generator=generator, device=generator.device)
+        self._calls = 0
+
+    def call(self) -> int:
+        """A number no other kernel of the update gets."""
+        self._calls += 1
+        return self._calls
+
+
+Random = torch.Generator | Seeds
+"""Where random numbers come from."""
+
+
+def seeds_of(random: Random) -> Seeds:
+    """Seeds for a kernel."""
+    return random if isinstance(random, Seeds) else Seeds(random)
+
+
+def generator_of(random: Random) -> torch.Generator:
+    """The generator for an operation of torch."""
+    return random.generator if isinstance(random, Seeds) else random
+
+
+def pick_shares(
+    starts: Tensor,
+    words: Tensor,
+    counts: Tensor,
+    n_words: int,
+    lengths: tuple[Tensor, Tensor],
+    index: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Spread rows of a CSR matrix out, each divided by its sum n: (B, K), with n and d: (B,).
+
+    `lengths` are n and d of all rows. `index` (B,) are the rows to take.
+    """
+    B, n, d = len(index), *lengths
+    out = torch.empty((B, n_words), dtype=counts.dtype, device=counts.device)
+    out_n, out_d = torch.empty_like(out[:, 0]), torch.empty_like(out[:, 0])
+    programs.pick_shares[(B,)](
+        starts, words, counts, n, d, index, out, out_n, out_d, n_words, BLOCK=1024, num_warps=8
+    )
+    return out, out_n, out_d
+
+
+def softmax(logits: Tensor) -> Tensor:
+    """Softmax of the rows of (B, K), a program each: torch's own gives a row to a single warp."""
+    B, K = logits.shape
+    out = torch.empty_like(logits)
+    programs.softmax[(B,)](logits, out, K, BLOCK=_block(K), num_warps=8)
+    return out
+
+
+def draw_word_shares(logits: Tensor, n: Tensor, random: Random) -> Tensor:
+    """Draw n_i words from softmax of row i of `logits` (B, K), as shares of the n_i: (B, K).
+
+    One program per row: cumulative weights in float64, then a binary search for each draw.
+    """
+    B, K = logits.shape
+    out = torch.empty_like(logits)
+    cumulative = torch.empty((B, K), dtype=torch.float64, device=logits.device)
+    seeds = seeds_of(random)
+    programs.draw_word_shares[(B,)](
+        logits,
+        n,
+        seeds.seed,
+        seeds.call(),
+        cumulative,
+        out,
+        K,
+        STEPS=K.bit_length(),
+        BLOCK_K=_block(K),
+        BLOCK_N=DRAWS,
+        num_warps=8,
+    )
+    return out
+
+
+def draw_topics(words_input: Tensor, a: Tensor, d: Tensor, random: Random) -> tuple[Tensor, Tensor]:
+    """P(h_j = 1) = σ(d (input_j + a_j)) and a draw of h from it: twice (B, F)."""
+    B, F = words_input.shape
+    mean, topics = torch.empty_like(words_input), torch.empty_like(words_input)
+    seeds = seeds_of(random)
+    block = triton.next_power_of_2(F)
+    programs.draw_topics[(B,)](
+        words_input, a, d, seeds.seed, seeds.call(), mean, topics, F, BLOCK=block
+    )
+    return mean, topics
+
+
+def mean_difference(x: Tensor, y: Tensor) -> Tensor:
+    """Column means of x less those of y, both (B, K): (K,)."""
+    B, K = x.shape
+    out = torch.empty_like(x[0])
+    programs.mean_difference[(triton.cdiv(K, 32),)](x, y, out, B, K, BLOCK_B=128, BLOCK_K=32)
+    return out
+
+
+def climb(leaf: Tensor, velocity: Tensor, gradient: Tensor, rate: Tensor, momentum: float) -> None:
+    """velocity ← momentum · velocity + rate · gradient; leaf += velocity.  In place."""
+    size = leaf.numel()
+    grid = (triton.cdiv(size, 2048),)
+    programs.climb[grid](leaf, velocity, gradient, rate, momentum, size, BLOCK=2048, num_warps=8)
+
+
+DRAWS = 512
+"""Words drawn at once for a document."""
+
+
+def _block(K: int) -> int:
+    """Words looked at at once."""
+    return min(1 << (K - 1).bit_length(), 4096)

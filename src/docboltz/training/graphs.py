@@ -1,0 +1,50 @@
+"""CUDA graphs: what an update does is recorded once and replayed, without Python in between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+
+import torch
+from torch import Tensor
+
+from docboltz import kernels
+
+
+class Replay:
+    """Calls functions of fixed shapes, by replay where the device can.
+
+    A function must change tensors in place only, and draw random numbers from `generator` only.
+    Functions with the same key must do the same.
+    """
+
+    def __init__(self, generator: torch.Generator, tensors: dict[str, Tensor]) -> None:
+        self._generator, self._tensors = generator, tensors
+        self._graphs: dict[Hashable, torch.cuda.CUDAGraph] = {}
+        self._possible = all(kernels.serve(t) for t in tensors.values())
+        self._memory = torch.cuda.graph_pool_handle() if self._possible else None
+
+    def __call__(self, key: Hashable, function: Callable[[], None]) -> None:
+        """Do what `function` does."""
+        if not self._possible:
+            function()
+            return
+        if key not in self._graphs:
+            self._graphs[key] = self._record(function)
+        self._graphs[key].replay()
+
+    def _record(self, function: Callable[[], None]) -> torch.cuda.CUDAGraph:
+        before = {name: t.clone() for name, t in self._tensors.items()}
+        state = self._generator.get_state()
+        stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):  # compiles kernels and fills caches, for real
+            function()
+        torch.cuda.current_stream().wait_stream(stream)
+        for name, t in self._tensors.items():  # as if nothing had happened
+            t.copy_(before[name])
+        self._generator.set_state(state)
+        graph = torch.cuda.CUDAGraph()
+        graph.register_generator_state(self._generator)
+        with torch.cuda.graph(graph, pool=self._memory):
+            function()
+        return graph

@@ -1,0 +1,238 @@
+"""A training run: phases one after the other, watched, saved on the way, stopped in time.
+
+Nothing here knows an equation. What a run is made of can be taken apart into tensors and plain
+values and put together again: a run taken up in the middle ends in the same bits.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from docboltz.errors import TrainingDiverged
+from docboltz.model.parameters import Parameters
+from docboltz.progress import Update
+from docboltz.training.documents import Documents
+from docboltz.training.trainer import CHUNK, Phase, Trainer
+from docboltz.training.validation import HeldOut
+
+LOOK = 100
+"""Updates between looks: at what was learnt, and for numbers that are none."""
+SAVE_SECONDS = 60.0
+"""Time between saves of the state."""
+
+Tensors = dict[str, Tensor]
+History = list[dict[str, Any]]
+Save = Callable[[Tensors, dict[str, Any]], None]
+
+
+class Run:
+    """Phases on their way. `parameters` are improved in place, by so many `updates`."""
+
+    def __init__(
+        self,
+        parameters: Parameters,
+        documents: Documents,
+        phases: list[Phase],
+        *,
+        seed: int,
+        first: int = 0,
+        held_out: HeldOut | None = None,
+        patience: int = 1,
+        save: Save | None = None,
+    ) -> None:
+        self.parameters, self.history = parameters, History()
+        self._documents, self._phases, self._seed, self._first = documents, phases, seed, first
+        self._held_out, self._patience, self._save = held_out, patience, save
+        self._number, self._trainer, self._saved = 0, self._begin(0), time.monotonic()
+        self.updates, self._before = first, 0
+        self._best: Parameters | None = None
+        self._best_score, self._waited = float("inf"), 0
+        self._good, self._seen_at = parameters.copy(), first
+
+    # ---- the loop ----
+
+    def go(self, show: Callable[[str], Any]) -> None:
+        """Go through what is left of the phases. `show` opens a progress bar for a phase.
+
+        Ctrl-C finishes the update, saves and raises KeyboardInterrupt. Training that diverges ends
+        in TrainingDiverged, with the parameters of the last look.
+        """
+        with _asked_to_stop() as asked, fast_products(self.parameters.W.device):
+            while True:
+                with show(self._trainer.phase.name) as progress:
+                    self._finish_phase(progress, asked)
+                if self._number + 1 == len(self._phases):
+                    return
+                self._number, self._before = self._number + 1, self.updates
+                self._trainer = self._begin(self._number)
+                self._best, self._best_score, self._waited = None, float("inf"), 0
+                self._good, self._seen_at = self.parameters.copy(), 0
+
+    def _finish_phase(self, progress: Update, asked: Callable[[], bool]) -> None:
+        trainer, end = self._trainer, self._end
+        while trainer.update < end and not self._out_of_patience:
+            to_look = LOOK - (trainer.update - self._start) % LOOK
+            trainer.advance(min(CHUNK, to_look, end - trainer.update), asked)
+            done = trainer.update - self._start
+            progress(done, end - self._start)
+            if asked():
+                self._write()
+                self._keep(trainer.learnt, trainer.update)
+                raise KeyboardInterrupt
+            if done % LOOK == 0 or trainer.update == end:
+                self._look()
+                if time.monotonic() - self._saved > SAVE_SECONDS:
+                    self._write()
+        self._keep(trainer.learnt if self._best is None else self._best, trainer.update)
+
+    def _look(self) -> None:
+        """See that all is well, and how well."""
+        trainer, learnt = self._trainer, self._trainer.learnt
+        if not is_finite(learnt):
+            where = f"{trainer.phase.name}, between updates {self._seen_at} and {trainer.update}"
+            self._keep(self._good, self._seen_at)
+            raise TrainingDiverged(
+                f"Training diverged ({where}): some weights are no longer finite. The model has "
+                f"been put back to what it was after update {self._seen_at}. Lower the learning "
+                "rate (a third of it is a good first try) or raise the weight decay."
+            )
+        self._good, self._seen_at = learnt.copy(), trainer.update
+        entry: dict[str, Any] = {"phase": trainer.phase.name, "update": trainer.update}
+        entry |= trainer.watch()
+        if self._held_out is not None:
+            entry |= self._held_out.measure(learnt)
+            score = entry["validation_perplexity"]
+            self._waited += 1
+            if score < self._best_score:
+                self._best, self._best_score, self._waited = self._good, score, 0
+        self.history.append(entry)
+
+    @property
+    def _start(self) -> int:
+        return self._first if self._number == 0 else 0
+
+    @property
+    def _end(self) -> int:
+        return self._start + self._trainer.phase.updates
+
+    @property
+    def _out_of_patience(self) -> bool:
+        return self._held_out is not None and self._waited >= self._patience
+
+    def _begin(self, number: int) -> Trainer:
+        start = self._first if number == 0 else 0
+        return Trainer(
+            self._phases[number],
+            self.parameters,
+            self._documents,
+            seed=self._seed + number,
+            first=start,
+        )
+
+    def _keep(self, learnt: Parameters, update: int) -> None:
+        """Make what was learnt up to this update of the phase the result."""
+        self.updates = self._before + update
+        self.parameters.W.copy_(learnt.W)
+        self.parameters.b.copy_(learnt.b)
+
+    # ---- taken apart and put together ----
+
+    def _write(self) -> None:
+        if self._save is not None:
+            self._save(*self.snapshot())
+            self._saved = time.monotonic()
+
+    def snapshot(self) -> tuple[Tensors, dict[str, Any]]:
+        """All a run needs to go on: tensors, and values that JSON can hold."""
+        tensors = {
+            **self._trainer.tensors(),
+            "generator": self._trainer.generator.get_state(),
+            "good.W": self._good.W.T,
+            "good.b": self._good.b,
+        }
+        if self._best is not None:
+            tensors |= {"best.W": self._best.W.T, "best.b": self._best.b}
+        facts = {
+            "phase": self._number,
+            "update": self._trainer.update,
+            "before": self._before,
+            "seed": self._seed,
+            "history": self.history,
+            "waited": self._waited,
+            "best_score": None if self._best is None else self._best_score,
+            "seen_at": self._seen_at,
+        }
+        return tensors, facts
+
+    def restore(self, tensors: Tensors, facts: dict[str, Any]) -> None:
+        """Become the run the snapshot was taken of; all else must be as it was there."""
+        self._seed, self._number = facts["seed"], facts["phase"]
+        self._before = facts["before"]
+        self._trainer = trainer = self._begin(self._number)
+        trainer.update = facts["update"]
+        for name, tensor in trainer.tensors().items():
+            tensor.copy_(tensors[name])
+        trainer.generator.set_state(tensors["generator"])
+        self.history, self._waited = facts["history"], facts["waited"]
+        self._seen_at = facts["seen_at"]
+        self._good = self._held(tensors, "good")
+        if facts["best_score"] is not None:
+            self._best, self._best_score = self._held(tensors, "best"), facts["best_score"]
+
+    def _held(self, tensors: Tensors, name: str) -> Parameters:
+        p = self.parameters
+        W, b = (tensors[f"{name}.{part}"].to(p.W.device) for part in ("W", "b"))
+        return Parameters(W.T, p.a, b)
+
+    @property
+    def velocity(self) -> Tensors:
+        """What the optimiser of the phase under way carries on."""
+        return self._trainer.carried
+
+
+def is_finite(p: Parameters) -> bool:
+    """Tell whether every parameter is a number."""
+    return all(bool(t.isfinite().all()) for t in (p.W, p.a, p.b))
+
+
+@contextmanager
+def fast_products(device: torch.device) -> Iterator[None]:
+    """Let a CUDA device multiply in TF32: statistics of a few samples need no more."""
+    before = torch.get_float32_matmul_precision()
+    if device.type == "cuda":
+        torch.set_float32_matmul_precision("high")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
+@contextmanager
+def _asked_to_stop() -> Iterator[Callable[[], bool]]:
+    """Note Ctrl-C instead of raising it; a second one raises at once."""
+    asked = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield asked.is_set  # signals come to the main thread only
+        return
+
+    def note(number: int, frame: Any) -> None:
+        signal.signal(signal.SIGINT, before)
+        asked.set()
+
+    before = signal.getsignal(signal.SIGINT)
+    if before is None or before == signal.SIG_IGN:  # somebody else's business
+        yield asked.is_set
+        return
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield asked.is_set
+    finally:
+        signal.signal(signal.SIGINT, before)

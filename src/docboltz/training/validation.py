@@ -1,0 +1,132 @@
+"""Documents kept from training, and what they tell about it.
+
+B documents, K words, F topic units.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+
+from docboltz.errors import InvalidParameter, is_number, is_whole, require
+from docboltz.model.conditionals import fast_topic_mean, free_energy, word_logits
+from docboltz.model.counts import SparseCounts
+from docboltz.model.latent_words import LatentWords
+from docboltz.model.parameters import Parameters
+
+BLOCK_ENTRIES = 2**22
+"""Logits held at once."""
+MOST_DOCUMENTS = 2000
+"""Documents that are looked at: more would cost time and hardly change a mean."""
+
+
+@dataclass(frozen=True)
+class Validation:
+    """How documents are held out, and when training stops on them."""
+
+    share: float = 0.1
+    """Share of the documents that is held out, chosen at random."""
+    patience: int = 10
+    """Looks, one every 100 updates, without a better one before a phase stops early."""
+
+    def __post_init__(self) -> None:
+        ok = is_number(self.share) and 0 < self.share < 1
+        require(ok, "Validation", "share", "a number between 0 and 1", self.share)
+        ok = is_whole(self.patience) and self.patience >= 1
+        require(ok, "Validation", "patience", "a whole number of at least 1", self.patience)
+        object.__setattr__(self, "share", float(self.share))  # NumPy's cannot be saved
+        object.__setattr__(self, "patience", int(self.patience))
+
+
+def hold_out(
+    counts: SparseCounts, share: float, *, generator: torch.Generator
+) -> tuple[SparseCounts, SparseCounts]:
+    """Split documents at random: those to learn from, and a share to look at."""
+    held = max(1, round(share * len(counts)))
+    if len(counts) < 2 or held >= len(counts):
+        raise InvalidParameter(
+            f"Holding out {share:g} of {len(counts)} documents leaves none to learn from. Train "
+            "without validation, or on more documents."
+        )
+    order = torch.randperm(len(counts), generator=generator)
+    return counts.rows(order[held:]), counts.rows(order[:held])
+
+
+class HeldOut:
+    """Measures of a model on documents it has not learnt from."""
+
+    def __init__(
+        self,
+        held: SparseCounts,
+        learnt: SparseCounts,
+        latent_words: LatentWords,
+        device: torch.device,
+        *,
+        generator: torch.Generator,
+    ) -> None:
+        self._latent_words = latent_words
+        size = min(len(held), len(learnt), MOST_DOCUMENTS)
+        self._held, self._learnt = held.slice(0, size).to(device), learnt.slice(0, size).to(device)
+        seen, hidden = halves(held.slice(0, size), generator=generator)
+        self._seen, self._hidden = seen.to(device), hidden.to(device)
+
+    def measure(self, p: Parameters) -> dict[str, float]:
+        """What half of each document's words says about the other half, and how free energies lie.
+
+        `validation_perplexity` is exp of the mean of −log p(word | the document's other half), each
+        document counting once. The free-energy gap is that of held-out documents above training
+        documents, in nats a word: it grows when a model learns its training documents by heart.
+        """
+        gap = self._free_energy(p, self._held) - self._free_energy(p, self._learnt)
+        return {"validation_perplexity": self._perplexity(p), "free_energy_gap": gap}
+
+    def _perplexity(self, p: Parameters) -> float:
+        total = 0.0
+        for seen, hidden in _blocks(self._seen, self._hidden, p.n_words):
+            topics = fast_topic_mean(p, seen, self._latent_words(seen.lengths))
+            log_words = torch.log_softmax(word_logits(p, topics), 1)  # (B, K)
+            row = torch.repeat_interleave(
+                torch.arange(len(hidden), device=hidden.starts.device), hidden.starts.diff()
+            )
+            shares = hidden.shares().counts.double()
+            total -= float((shares * log_words[row, hidden.words].double()).sum())
+        # A bad model may be beyond what a float holds.
+        return math.exp(min(total / max(len(self._seen), 1), 700.0))
+
+    def _free_energy(self, p: Parameters, counts: SparseCounts) -> float:
+        """Mean of F(x)/D, where the D words x are the document's own, latent words like them."""
+        n = counts.lengths
+        d = n + self._latent_words(n)
+        shares = counts.shares()
+        each = torch.repeat_interleave(d, counts.starts.diff())
+        x = SparseCounts(counts.starts, counts.words, shares.counts * each, counts.n_words)
+        return float((free_energy(p, x).double() / d).mean())
+
+
+def halves(
+    counts: SparseCounts, *, generator: torch.Generator
+) -> tuple[SparseCounts, SparseCounts]:
+    """Give each occurrence of a word to one of two halves by a fair coin.
+
+    Documents of which one half would be empty are left out.
+    """
+    whole = counts.counts.round().clamp_min(1)
+    first = torch.binomial(whole, torch.full_like(whole, 0.5), generator=generator)
+    parts = [
+        SparseCounts(counts.starts, counts.words, part, counts.n_words)
+        for part in (first, whole - first)
+    ]
+    both = torch.nonzero((parts[0].lengths > 0) & (parts[1].lengths > 0))[:, 0]
+    return parts[0].rows(both), parts[1].rows(both)
+
+
+def _blocks(
+    a: SparseCounts, b: SparseCounts, n_words: int
+) -> Iterator[tuple[SparseCounts, SparseCounts]]:
+    size = max(1, BLOCK_ENTRIES // n_words)
+    for begin in range(0, len(a), size):
+        end = min(begin + size, len(a))
+        yield a.slice(begin, end), b.slice(begin, end)
