@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from docboltz.text_model import TextModel
     from docboltz.training.finetune import Finetuning
     from docboltz.training.pretrain import Pretraining
+    from docboltz.training.recipes import recipe
     from docboltz.training.validation import Validation
 
 # torch takes seconds to import, so public names are looked up when first used: PEP 562.
@@ -37,6 +38,7 @@ _HOME = {
     "Finetuning": "docboltz.training.finetune",
     "Pretraining": "docboltz.training.pretrain",
     "Validation": "docboltz.training.validation",
+    "recipe": "docboltz.training.recipes",
     "TextAnalysis": "docboltz.corpus.text",
     "TextModel": "docboltz.text_model",
     "load_dataset": "docboltz.corpus.datasets",
@@ -57,6 +59,7 @@ __all__ = [
     "load",
     "load_dataset",
     "read_documents",
+    "recipe",
 ]
 
 

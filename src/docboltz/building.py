@@ -20,7 +20,13 @@ from docboltz.corpus.counts import Corpus
 from docboltz.corpus.document import Document
 from docboltz.corpus.text import TextAnalysis
 from docboltz.corpus.vocabulary import Vocabulary
-from docboltz.errors import DocboltzError, EmptyDocumentsWarning, InvalidCorpus, InvalidParameter
+from docboltz.errors import (
+    DocboltzError,
+    EmptyDocumentsWarning,
+    InvalidCorpus,
+    InvalidParameter,
+    TrainingDiverged,
+)
 from docboltz.progress import progress_bar
 from docboltz.search.writer import StoreWriter
 from docboltz.storage import fingerprint, holds_model, require_writable
@@ -61,6 +67,7 @@ def build_model(
     """Count, train, save, index; replace a model in `out`.
 
     Ctrl-C while training keeps the model as far as it got, beside one that was there before.
+    Training that diverges leaves its last good state there, and raises.
     """
     from docboltz.text_model import TextModel  # here: whoever only opens a store needs no torch
 
@@ -83,7 +90,7 @@ def build_model(
             max_words=max_words,
         )
         _require_space(out, len(corpus), len(corpus.vocabulary), model.n_components)
-        interrupted = False
+        interrupted, diverged = False, None
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", EmptyDocumentsWarning)  # Built says how many
@@ -92,10 +99,16 @@ def build_model(
             if not hasattr(model, "components_"):
                 raise
             interrupted = True
-            if holds_model(out):
-                out = out.with_name(f"{out.name}-interrupted")
+        except TrainingDiverged as error:
+            if not hasattr(model, "components_"):
+                raise
+            diverged = error
+        if (interrupted or diverged) and holds_model(out):
+            out = _beside(out, "-interrupted")
         text_model = TextModel.of(model, corpus)
         text_model.save(out)
+        if diverged is not None:
+            raise TrainingDiverged(f"{diverged} It is saved in {out}.")
         try:
             _write_store(text_model, corpus, snippets, out, shown=shown)
         except (DocboltzError, KeyboardInterrupt) as error:
@@ -130,6 +143,17 @@ def index_documents(
         )
         _write_store(text_model, corpus, snippets, folder, shown=shown)
     return corpus
+
+
+def checkpoint_folder(model_folder: Path) -> Path:
+    """Where training for a model keeps its state until it is done."""
+    return _beside(model_folder, ".checkpoint")
+
+
+def _beside(folder: Path, suffix: str) -> Path:
+    """The folder of that name and suffix; "." has a name only when resolved."""
+    named = folder if folder.name not in ("", "..") else folder.resolve()
+    return named.parent / f"{named.name}{suffix}"
 
 
 def store_folder(model_folder: Path) -> Path:

@@ -14,11 +14,12 @@ def test_topics_come_sharpest_first(docboltz, model):
 
 def test_topics_can_be_cut_short(docboltz, model):
     found = docboltz("topics", model, "--json", "--number", 2, "--words", 3).json
-    assert [len(topic["words"]) for topic in found] == [3, 3]
+    assert 1 <= len(found) <= 2  # topics that repeat each other's words are shown once
+    assert {len(topic["words"]) for topic in found} == {3}
     lines = docboltz("topics", model, "--number", 2, "--words", 3).out.splitlines()
     assert lines[0].split() == ["topic", "sharpness", "activity", "words"]
     assert lines[1].split()[3:] == found[0]["words"]
-    assert len(lines) == 3
+    assert len(lines) == 1 + len(found)
 
 
 def test_words(docboltz, model):

@@ -29,6 +29,7 @@ from docboltz.model import exact
 from docboltz.model.conditionals import mean_field, word_mean
 from docboltz.model.latent_words import automatic_latent_words
 from docboltz.model.parameters import Parameters
+from docboltz.training.documents import Documents
 from tests.test_laws import corpus
 
 QUICK = Pretraining(updates=20)
@@ -334,15 +335,17 @@ def test_blocks_of_drawn_documents_are_bounded(monkeypatch) -> None:
 
 def test_partial_fit_goes_once_through_the_documents(monkeypatch) -> None:
     seen = []
-    real = Pretraining.statistics
+    real = Documents.pick
 
-    def spy(self, p, counts, *args, **kwargs):
-        seen.append(len(counts))
-        return real(self, p, counts, *args, **kwargs)
+    def spy(self, index):
+        seen.append(index)
+        return real(self, index)
 
-    monkeypatch.setattr(Pretraining, "statistics", spy)
-    OverReplicatedSoftmax(4, pretraining=QUICK).partial_fit(corpus(129))
-    assert seen == [128, 1]
+    monkeypatch.setattr(Documents, "pick", spy)
+    OverReplicatedSoftmax(4, pretraining=QUICK).partial_fit(corpus(300))
+    updates = seen[:3]  # of 128 documents; the last one begins a second pass to be as large
+    assert [len(batch) for batch in updates] == [128, 128, 128]
+    assert sorted(torch.cat(updates)[:300].tolist()) == list(range(300))
 
 
 def test_partial_fits_keep_their_momentum() -> None:

@@ -1,34 +1,47 @@
 from __future__ import annotations
 
 import itertools
-from functools import partial
 
 import numpy as np
 import pytest
 import torch
 from scipy import stats
+from torch import Tensor
 
 from docboltz.errors import InvalidParameter
 from docboltz.model import exact
 from docboltz.model.conditionals import fast_topic_mean, word_mean
 from docboltz.model.counts import lengths
 from docboltz.model.parameters import Parameters
-from docboltz.training.pretrain import Pretraining, contrastive_divergence, sparsity_gradient
+from docboltz.training.documents import Batch
+from docboltz.training.pretrain import (
+    ContrastiveDivergence,
+    Pretraining,
+    contrast,
+    contrast_gradients,
+    sparsity_pull,
+)
 from tests.conftest import random_counts, random_parameters
-from tests.model.test_conditionals import sparse
+from tests.training.fakes import batch_of, documents_of, seeded, small_parameters
 
 DOCUMENTS = 3
 
 
-def mean_and_error(p: Parameters, counts: torch.Tensor, m: torch.Tensor, steps: int, groups: int):
+def contrastive_divergence(
+    p: Parameters, batch: Batch, *, steps: int, generator: torch.Generator
+) -> tuple[Tensor, Tensor]:
+    """The gradients of W (F, K) and b, no decay and no sparsity."""
+    data, model = contrast(p, batch, steps=steps, generator=generator)
+    W, b = contrast_gradients(p, data, model, data.topics, weight_decay=0)
+    return W.T, b
+
+
+def mean_and_error(p: Parameters, counts: Tensor, m: Tensor, steps: int, groups: int):
     """CD's gradient for W over many chains: mean and standard error from independent groups."""
-    g = torch.Generator().manual_seed(0)
-    many = counts.repeat(1000, 1)
+    g = seeded()
+    many = batch_of(counts.repeat(1000, 1), m.repeat(1000))
     draws = torch.stack(
-        [
-            contrastive_divergence(p, many, m.repeat(1000), steps=steps, generator=g).W
-            for _ in range(groups)
-        ]
+        [contrastive_divergence(p, many, steps=steps, generator=g)[0] for _ in range(groups)]
     )
     return draws.mean(0), draws.std(0) / groups**0.5
 
@@ -57,21 +70,19 @@ def test_one_step_is_biased_so_the_last_test_can_fail() -> None:
     assert not ((mean - expected).abs() < 5.5 * error).all()
 
 
-def exact_contrastive_divergence(
-    p: Parameters, document: torch.Tensor, m: float, steps: int
-) -> torch.Tensor:
+def exact_contrastive_divergence(p: Parameters, document: Tensor, m: float, steps: int) -> Tensor:
     """⟨h x̄ᵀ⟩ of the data less ⟨h x̄ᵀ⟩ after `steps` steps, by enumerating topics and texts."""
     n, K = int(document.sum()), p.n_words
     h = exact.topic_states(p)
     words = word_mean(p, h)  # (S, K)
 
-    def topics_of(x: torch.Tensor) -> torch.Tensor:
+    def topics_of(x: Tensor) -> Tensor:
         return fast_topic_mean(p, x, torch.full((len(x),), m).double())
 
-    def state_probability(mean: torch.Tensor) -> torch.Tensor:
+    def state_probability(mean: Tensor) -> Tensor:
         return (mean[:, None] * h + (1 - mean[:, None]) * (1 - h)).prod(2)  # (B, S)
 
-    def statistic(x: torch.Tensor) -> torch.Tensor:
+    def statistic(x: Tensor) -> Tensor:
         return topics_of(x)[:, :, None] * (x / n)[:, None, :]  # (B, F, K)
 
     data = statistic(document[None])[0]
@@ -106,75 +117,185 @@ def test_contrastive_divergence_is_its_exact_expectation(steps: int, m: float) -
     assert not ((mean - other).abs() < 5.5 * error).all(), "the test cannot tell M = 0 from M = 5"
 
 
-def test_the_schedules_are_followed() -> None:
-    p, counts = random_parameters(3, 4), random_counts(5, 4)
-    m = torch.full((5,), 2.0).double()
-    settings = Pretraining(more_steps_every=10, max_steps=3, weight_decay=0, halve_after=100)
-    for update, steps in ((0, 1), (9, 1), (10, 2), (25, 3), (999, 3)):
-        found, expected = (
-            f(generator=torch.Generator().manual_seed(update)).W
-            for f in (
-                partial(settings.statistics, p, sparse(counts), m, update),
-                partial(contrastive_divergence, p, counts, m, steps=steps),
-            )
-        )
-        assert torch.equal(found, expected)
-    assert settings.rate(0) == settings.learning_rate
-    assert settings.rate(100) == settings.learning_rate / 2
-
-
 @pytest.mark.parametrize("steps", [1, 3])
 def test_positive_statistics_are_those_of_fast_inference(steps: int) -> None:
     """With W = 0 the reconstruction is the unigram whatever the chain does, in expectation."""
     K, B = 4, 20_000
     p = Parameters(torch.zeros(2, K).double(), torch.zeros(2).double(), torch.zeros(K).double())
     counts = torch.tensor([[4.0, 0, 0, 0]]).double().repeat(B, 1)
-    m = torch.full((B,), 4.0).double()
-    g = torch.Generator().manual_seed(1)
-    found = contrastive_divergence(p, counts, m, steps=steps, generator=g)
+    batch = batch_of(counts, torch.full((B,), 4.0).double())
+    W, b = contrastive_divergence(p, batch, steps=steps, generator=seeded(1))
     expected = torch.tensor([0.75, -0.25, -0.25, -0.25]).double()
     # An entry of b averages 20,000 shares of 4 words: sd ≤ sqrt(3/16/4/20,000) = 0.0015; five sd.
-    torch.testing.assert_close(found.b, expected, atol=0.0077, rtol=0)
-    torch.testing.assert_close(found.W, 0.5 * expected.expand(2, K), atol=0.0077, rtol=0)
-    assert found.a.abs().max() == 0
+    torch.testing.assert_close(b, expected, atol=0.0077, rtol=0)
+    torch.testing.assert_close(W, 0.5 * expected.expand(2, K), atol=0.0077, rtol=0)
+
+
+def test_a_dense_batch_is_a_sparse_one() -> None:
+    """A device with kernels picks dense batches: the same draws, the same sides."""
+    p, counts = random_parameters(3, 5, scale=0.5), random_counts(6, 5)
+    sparse = batch_of(counts, torch.full((6,), 2.0).double())
+    dense = Batch(sparse.shares.dense(), sparse.n, sparse.d)
+    sides = zip(
+        contrast(p, sparse, steps=3, generator=seeded()),
+        contrast(p, dense, steps=3, generator=seeded()),
+        strict=True,
+    )
+    for one, other in sides:
+        torch.testing.assert_close(one.shares, other.shares)
+        torch.testing.assert_close(one.topics, other.topics)
+
+
+def test_documents_of_fractional_length_are_reconstructed_in_whole_words() -> None:
+    """tf-idf weights: 2.6 and 0.2 words draw 3 words and 1."""
+    p = random_parameters(2, 4, scale=0.5)
+    counts = torch.tensor([[1.3, 1.3, 0, 0], [0, 0, 0.2, 0]]).double().repeat(50, 1)
+    batch = batch_of(counts, torch.zeros(100).double())
+    _, model = contrast(p, batch, steps=2, generator=seeded())
+    drawn = model.shares * torch.tensor([3.0, 1.0]).double().repeat(50)[:, None]
+    torch.testing.assert_close(drawn, drawn.round())
+    assert {3.0, 1.0} == set(drawn.sum(1).round().tolist())
 
 
 def test_sparsity_gradient_is_autograds() -> None:
     p, counts = random_parameters(3, 5, scale=0.3), random_counts(6, 5)
     n, m, target = lengths(counts), torch.full((6,), 4.0).double(), 0.2
-    W, a = p.W.clone().requires_grad_(), p.a.clone().requires_grad_()
-    drive = (counts / n[:, None]) @ W.T + a  # what one of the D words says on average
+    shares, topics = counts / n[:, None], fast_topic_mean(p, counts, m)
+    W = p.W.clone().requires_grad_()
+    drive = shares @ W.T + p.a  # what one of the D words says on average
     # The document's share counts 1/D: pass the value of D · drive on, and the slope of drive.
     value = (n + m)[:, None] * drive
     q = torch.sigmoid(value.detach() + drive - drive.detach()).mean(0)
     kl = target * torch.log(target / q) + (1 - target) * torch.log((1 - target) / (1 - q))
     (-kl.sum()).backward()
-    found = sparsity_gradient(p, counts, m, target=target)
-    torch.testing.assert_close(found.W, W.grad)
-    torch.testing.assert_close(found.a, a.grad)
+    found = sparsity_pull(topics, target=target).T @ shares / 6
+    torch.testing.assert_close(found, W.grad)
 
 
 def test_sparsity_moves_activity_towards_its_target() -> None:
     p, counts = random_parameters(4, 5, scale=0.1), random_counts(30, 5)
     m = torch.full((30,), 4.0).double()
-    before = fast_topic_mean(p, counts, m).mean(0)
-    pull = sparsity_gradient(p, counts, m, target=0.1)
-    after = fast_topic_mean(Parameters(p.W + 0.1 * pull.W, p.a, p.b), counts, m).mean(0)
-    assert ((after - 0.1).abs() < (before - 0.1).abs()).all()
+    before = fast_topic_mean(p, counts, m)
+    pull = sparsity_pull(before, target=0.1).T @ (counts / lengths(counts)[:, None]) / 30
+    after = fast_topic_mean(Parameters(p.W + 0.1 * pull, p.a, p.b), counts, m)
+    assert ((after.mean(0) - 0.1).abs() < (before.mean(0) - 0.1).abs()).all()
 
 
-def test_statistics_add_decay_and_sparsity_to_the_chains() -> None:
-    p, counts = random_parameters(3, 4), random_counts(5, 4)
+def begun(p: Parameters, counts: Tensor, **settings: float) -> ContrastiveDivergence:
+    """The phase under way, with nothing but the chains unless asked for."""
+    quiet = {"weight_decay": 0.0, "sparsity": 0.0} | settings
+    phase = ContrastiveDivergence(Pretraining(**quiet))
+    phase.begin(p, documents_of(counts, 2), seeded())
+    return phase
+
+
+def test_gradients_add_decay_and_sparsity_to_the_chains() -> None:
+    p, counts = small_parameters(3, 4, scale=1.0), random_counts(5, 4)
     m = torch.full((5,), 2.0).double()
 
-    def step(**settings: float) -> torch.Tensor:
-        g = torch.Generator().manual_seed(0)
-        quiet = {"weight_decay": 0.0} | settings
-        return Pretraining(**quiet).statistics(p, sparse(counts), m, 0, generator=g).W
+    def gradients(**settings: float) -> list[Tensor]:
+        phase = begun(p, counts, **settings)
+        return phase.gradients(batch_of(counts, m), 1, seeded())
 
-    torch.testing.assert_close(step(weight_decay=0.1) - step(), -0.1 * p.W)
-    pull = sparsity_gradient(p, counts, m, target=0.1).W
-    torch.testing.assert_close(step(sparsity=2.0) - step(), 2 * pull)
+    W, b = gradients()
+    decayed, sparse = gradients(weight_decay=0.1), gradients(sparsity=2.0, sparsity_target=0.3)
+    torch.testing.assert_close(decayed[0] - W, -0.1 * p.W.T)
+    pull = sparsity_pull(fast_topic_mean(p, counts, m), target=0.3)
+    expected = (counts / lengths(counts)[:, None]).T @ pull / 5
+    torch.testing.assert_close(sparse[0] - W, 2 * expected)
+    assert torch.equal(decayed[1], b)
+    assert torch.equal(sparse[1], b)
+
+
+def test_the_schedules_are_followed() -> None:
+    p, counts = small_parameters(3, 4, scale=1.0), random_counts(5, 4)
+    batch = batch_of(counts, torch.full((5,), 2.0).double())
+    phase = begun(
+        p, counts, more_steps_every=10, max_steps=3, learning_rate=0.7, halve_after=100
+    )
+    for update, steps in ((0, 1), (9, 1), (10, 2), (25, 3), (999, 3)):
+        assert phase.variant(update) == steps
+        W, b = phase.gradients(batch, phase.variant(update), seeded(update))
+        expected = contrastive_divergence(p, batch, steps=steps, generator=seeded(update))
+        assert torch.equal(W.T, expected[0])
+        assert torch.equal(b, expected[1])
+    assert phase.rate(0) == 0.7
+    assert phase.rate(100) == 0.7 / 2
+
+
+def test_a_look_shows_the_activity_of_both_sides() -> None:
+    p, counts = small_parameters(3, 4, scale=1.0), random_counts(5, 4)
+    m = torch.full((5,), 2.0).double()
+    batch = batch_of(counts, m)
+    phase = begun(p, counts, more_steps_every=10, max_steps=3)
+    seen = phase.watch(batch, 11, seeded())
+    data, model = contrast(p, batch, steps=2, generator=seeded())
+    assert seen["data_activity"] == pytest.approx(fast_topic_mean(p, counts, m).mean().item())
+    assert seen == {
+        "data_activity": data.topics.mean().item(),
+        "model_activity": model.topics.mean().item(),
+    }
+    assert seen["data_activity"] != seen["model_activity"]
+
+
+# ---- settings that None leaves open ----
+
+
+def wide(K: int) -> Tensor:
+    """Three documents of few words out of a vocabulary of K."""
+    counts = torch.zeros(3, K)
+    counts[:, :3] = torch.tensor([[2.0, 1, 0], [0, 1, 1], [1, 0, 3]])
+    return counts
+
+
+def settled(counts: Tensor, F: int = 8, m: int = 0, **settings: float) -> Pretraining:
+    return Pretraining(**settings).settled(F, documents_of(counts, m))
+
+
+def test_what_is_set_stays_set() -> None:
+    asked = {"learning_rate": 3.0, "weight_decay": 0.5, "sparsity": 0.25, "updates": 7}
+    assert settled(wide(5), F=1000, m=3, **asked) == Pretraining(**asked)
+    none = settled(wide(5), F=1000, m=3, weight_decay=0.0, sparsity=0.0)
+    assert (none.weight_decay, none.sparsity) == (0, 0)
+
+
+def test_weight_decay_falls_with_the_vocabulary_and_is_capped() -> None:
+    """Gradients are as small as word frequencies; but a small vocabulary is not decayed away."""
+    large = settled(wide(20_000)).weight_decay
+    assert 2 * large == pytest.approx(settled(wide(10_000)).weight_decay)
+    most = settled(wide(3)).weight_decay
+    assert most == settled(wide(30)).weight_decay
+    assert large < most < 2e-3
+
+
+def test_the_rate_falls_with_the_length_of_documents_and_is_capped() -> None:
+    """A step changes what a document says to its topics by about D Σ_k f_k² times the rate."""
+    counts = 1000 * wide(6)
+    rate = settled(counts).learning_rate
+    assert settled(2 * counts).learning_rate == pytest.approx(rate / 2)
+    mean_length = round(counts.sum().item() / 3)  # as many latent words as words, on average
+    assert settled(counts, m=mean_length).learning_rate == pytest.approx(rate / 2, rel=1e-3)
+    # The same lengths over words as frequent as each other, twice as many of them: half Σ_k f_k².
+    evenly = [
+        settled(torch.full((3, K), 5000.0 / K)).learning_rate for K in (5, 10)
+    ]
+    assert evenly[1] == pytest.approx(2 * evenly[0])
+    short = [settled(torch.eye(K)).learning_rate for K in (1000, 2000)]
+    assert short[0] == short[1], "documents of one word among many: no cap"
+
+
+def test_sparsity_is_for_many_topics_with_latent_words() -> None:
+    assert settled(wide(5), F=512, m=3).sparsity > 0
+    assert settled(wide(5), F=512, m=0).sparsity == 0
+    assert settled(wide(5), F=128, m=3).sparsity == 0
+
+
+def test_the_phase_settles_its_settings_on_its_documents() -> None:
+    p, counts = small_parameters(3, 4), random_counts(5, 4)
+    phase = ContrastiveDivergence(Pretraining())
+    phase.begin(p, documents_of(counts, 2), seeded())
+    assert phase.settings == Pretraining().settled(3, documents_of(counts, 2))
+    assert phase.rate(0) == phase.settings.learning_rate
 
 
 @pytest.mark.parametrize(
@@ -186,8 +307,11 @@ def test_statistics_add_decay_and_sparsity_to_the_chains() -> None:
         {"learning_rate": float("nan")},
         {"momentum": 1.0},
         {"weight_decay": -1e-3},
+        {"sparsity": -1.0},
         {"sparsity_target": 1.0},
         {"max_steps": 0},
+        {"more_steps_every": 0},
+        {"initial_scale": 0.0},
         {"updates": True},
         {"learning_rate": "fast"},
         {"halve_after": float("inf")},
@@ -202,6 +326,9 @@ def test_nonsense_is_refused(settings: dict) -> None:
 
 
 def test_numpys_numbers_are_numbers() -> None:
-    settings = Pretraining(updates=np.int64(5), learning_rate=np.float32(0.5))
+    settings = Pretraining(
+        updates=np.int64(5), learning_rate=np.float32(0.5), weight_decay=np.float64(0)
+    )
     assert type(settings.updates) is int
     assert type(settings.learning_rate) is float
+    assert type(settings.weight_decay) is float

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Annotated
 
@@ -23,7 +24,15 @@ def fit(
     latent_words: Annotated[
         str, typer.Option(help="Latent words per document: auto, or a number (0: none).")
     ] = "auto",
-    updates: Annotated[int, typer.Option(min=1, help="Minibatches to learn from.")] = 3000,
+    recipe: Annotated[
+        str, typer.Option(help="quick, full (then maximum likelihood: longer, better) or paper.")
+    ] = "quick",
+    updates: Annotated[
+        int | None, typer.Option(min=1, help="Minibatches of pretraining [default: 3000].")
+    ] = None,
+    validation: Annotated[
+        float, typer.Option(min=0, max=0.9, help="Share of documents to hold out and stop on.")
+    ] = 0,
     words: Annotated[int, typer.Option(min=2, help="Most words to keep in the vocabulary.")] = 5000,
     min_df: Annotated[
         float, typer.Option(help="Drop words in fewer documents (share if below 1).")
@@ -72,21 +81,32 @@ def fit(
     documents = source.documents(report)
 
     # All that can be wrong without them is found out: now torch may take its seconds.
-    from docboltz.building import build_model
+    from docboltz.building import build_model, checkpoint_folder
     from docboltz.device import choose_device
     from docboltz.estimator.models import OverReplicatedSoftmax
     from docboltz.storage import holds_model
-    from docboltz.training.pretrain import Pretraining
+    from docboltz.training.recipes import recipe as recipe_of
+    from docboltz.training.validation import Validation
 
     choose_device(device, "docboltz fit")
-    if not replace and holds_model(out):
+    settings = recipe_of(recipe)
+    pretraining = settings["pretraining"]
+    if updates is not None:
+        pretraining = dataclasses.replace(pretraining, updates=updates)
+    checkpoint = checkpoint_folder(out)
+    if holds_model(checkpoint):
+        remark(f"Going on from the checkpoint in {checkpoint}.", quiet=quiet or json)
+    elif not replace and holds_model(out):
         raise InvalidParameter(
             f"There is a model in {out} already. Name another folder, or add --replace."
         )
     model = OverReplicatedSoftmax(
         topics,
         latent_words="auto" if latent_words == "auto" else int(latent_words),
-        pretraining=Pretraining(updates=updates),
+        pretraining=pretraining,
+        finetuning=settings["finetuning"],
+        validation=Validation(share=validation) if validation else None,
+        checkpoint=checkpoint,
         device=device,
         random_state=seed,
         verbose=not quiet,
@@ -120,8 +140,8 @@ def fit(
         kept = f" The model that was in {out} is untouched." if built.folder != out else ""
         raise KeyboardInterrupt(
             f"the model in {built.folder} is usable as it is, after "
-            f"{count_of(model.n_updates_, 'update')} of {updates:,}.{kept} Run the same command "
-            "with --replace for the full training."
+            f"{count_of(model.n_updates_, 'update')}.{kept} Run the same command again to go on "
+            f"from there, or remove {checkpoint} to start anew."
         )
     remark(
         f"{count_of(built.n_documents, 'document')}, "

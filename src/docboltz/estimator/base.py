@@ -35,7 +35,7 @@ from docboltz.inference import (
     infer_topics,
     to_torch,
 )
-from docboltz.model.counts import SparseCounts, lengths
+from docboltz.model.counts import SparseCounts, lengths, word_frequency
 from docboltz.model.latent_words import LatentWords, LatentWordsUpTo
 from docboltz.model.parameters import Parameters
 from docboltz.progress import progress_bar
@@ -74,6 +74,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     history_: History
     n_features_in_: int
     _velocity: dict[str, NDArray[np.float32]] | None = None
+    _settled: Pretraining | None = None
     _rng: np.random.RandomState
 
     def _choose_latent_words(self, n: Tensor) -> LatentWords:
@@ -135,12 +136,14 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         first = not hasattr(self, "components_")
         counts = self._training_counts(X, "partial_fit", reset=first)
         parameters = self._begin(counts) if first else self._resume()
-        settings = self._pretraining
-        passes = replace(settings, updates=math.ceil(len(counts) / settings.batch_size))
+        documents = Documents.of(counts, self.latent_words_, self._device)
+        if first or self._settled is None:  # later calls may bring too few documents to judge by
+            self._settled = self._pretraining.settled(self.n_components, documents)
+        updates = math.ceil(len(counts) / self._settled.batch_size)
         run = Run(
             parameters,
-            Documents.of(counts, self.latent_words_, self._device),
-            [ContrastiveDivergence(passes)],
+            documents,
+            [ContrastiveDivergence(replace(self._settled, updates=updates))],
             seed=draw_seed(self._rng),
             first=0 if first else self.n_updates_,
         )
@@ -157,12 +160,15 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         except (KeyboardInterrupt, TrainingDiverged) as error:
             if run.updates:
                 self._keep(run)
-            if isinstance(error, KeyboardInterrupt) and checkpoint is not None:
-                raise KeyboardInterrupt(
-                    f"Stopped after {run.updates:,} updates, saved in {checkpoint.path}. The same "
-                    "call goes on from there."
-                ) from None
-            raise
+            if checkpoint is None:
+                raise
+            if isinstance(error, TrainingDiverged):
+                checkpoint.remove()  # to go on would be to diverge again
+                raise
+            raise KeyboardInterrupt(
+                f"Stopped after {run.updates:,} updates, saved in {checkpoint.path}. The same call "
+                "goes on from there."
+            ) from None
         self._keep(run)
         if checkpoint is not None:
             checkpoint.remove()
@@ -177,13 +183,10 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         n = lengths(counts)
         self.latent_words_ = self._choose_latent_words(n)
         require_sensible(self.latent_words_, n, type(self).__name__)
-        # Summed in float64: a float32 sum of ones stops growing at 2²⁴.
-        frequency = torch.bincount(
-            counts.words, weights=counts.counts.double(), minlength=counts.n_words
-        )
+        frequency = word_frequency(counts) + UNSEEN_WORD_COUNT / float(n.double().sum())
         return Parameters.initial(
             self.n_components,
-            frequency.to(counts.counts.dtype) + UNSEEN_WORD_COUNT,
+            frequency.to(counts.counts.dtype),
             scale=self._pretraining.initial_scale,
             generator=torch.Generator(self._device).manual_seed(draw_seed(self._rng)),
         )
@@ -199,7 +202,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Drop what an earlier fit learnt, so that a fit that fails leaves no half of a model."""
         for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("_")]:
             delattr(self, name)
-        self._velocity = None
+        self._velocity = self._settled = None
 
     def _keep(self, run: Run) -> None:
         """Make what was learnt the estimator's."""

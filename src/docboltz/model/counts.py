@@ -106,3 +106,10 @@ def dense(counts: Tensor | SparseCounts) -> Tensor:
 def lengths(counts: Tensor | SparseCounts) -> Tensor:
     """N = Σ_k v̂_k, the number of words of each document: (B,)."""
     return counts.sum(1) if isinstance(counts, Tensor) else counts.lengths
+
+
+def word_frequency(counts: SparseCounts) -> Tensor:
+    """f_k, the share of each word in all words of all documents: (K,), float64."""
+    # Summed in float64: a float32 sum of ones stops growing at 2²⁴.
+    total = torch.bincount(counts.words, counts.counts.double(), minlength=counts.n_words)
+    return total / total.sum()

@@ -20,7 +20,7 @@ from torch import Tensor
 from docboltz.errors import is_number, is_whole, require
 from docboltz.kernels import Random
 from docboltz.model.conditionals import word_logits, word_mean
-from docboltz.model.counts import dense, times
+from docboltz.model.counts import dense, times, word_frequency
 from docboltz.model.parameters import Gradient, Parameters
 from docboltz.sampling.chains import draw_topics, gibbs_sweep, sample_topics
 from docboltz.sampling.pool import ChainPool, start_pool, sweep, travelled
@@ -41,8 +41,9 @@ class Finetuning:
     """Minibatches to learn from."""
     batch_size: int = 512
     """Documents per update (all of them, where the corpus is smaller)."""
-    learning_rate: float = 5e-4
-    """Adam's step in the first update."""
+    learning_rate: float | None = None
+    """Adam's step in the first update. None is 5e-4, less for more than 128 topics: 2e-4 for 512
+    and so on, falling as F^(−2/3)."""
     halve_after: float = 2000
     """The update at which the rate has fallen to half."""
     weight_decay: float = 1e-5
@@ -51,14 +52,14 @@ class Finetuning:
     """Steps of the positive phase, from fast inference."""
     gibbs_steps: int = 0
     """Gibbs steps after them, on topics and latent words; 0 takes the mean field as it is."""
-    sweeps: int = 5
+    sweeps: int = 3
     """Sweeps of the chains for each update."""
     chains: Literal["pool", "data"] = "pool"
     """Where the negative phase gets its chains: a persistent pool at the lengths of the training
     documents, or the paper's way, chains that start at each document of the minibatch."""
-    rungs: int = 2048
+    rungs: int = 512
     """Persistent chains, spread over the lengths of the training documents."""
-    bridge: int = 128
+    bridge: int = 64
     """Further chains at shorter lengths, for mixing only."""
     momentum: float = 0.9
     """Adam's first β: share of the past in the direction of a step."""
@@ -73,9 +74,14 @@ class Finetuning:
             object.__setattr__(self, name, int(value))
         for name in ("learning_rate", "halve_after", "weight_decay"):
             value = getattr(self, name)
+            if name == "learning_rate" and value is None:
+                continue
             ok = is_number(value) and (value > 0 or (name == "weight_decay" and value == 0))
             require(ok, "Finetuning", name, "a number above 0", value)
             object.__setattr__(self, name, float(value))
+        ok = is_number(self.momentum) and 0 <= self.momentum < 1
+        require(ok, "Finetuning", "momentum", "a number from 0 up to 1", self.momentum)
+        object.__setattr__(self, "momentum", float(self.momentum))
         ok = self.chains in ("pool", "data")
         require(ok, "Finetuning", "chains", "'pool' or 'data'", self.chains)
 
@@ -111,9 +117,7 @@ class MaximumLikelihood:
             for _ in range(WARM_UP):
                 self._sweep(self._pool, generator)
         self._seen = {name: p.b.new_zeros(()) for name in names}
-        counts = documents.counts
-        frequency = torch.bincount(counts.words, counts.counts.double(), minlength=p.n_words)
-        self._frequency = (frequency / frequency.sum()).to(p.W.dtype)  # (K,)
+        self._frequency = word_frequency(documents.counts).to(p.W.dtype)  # (K,)
         self._row_mean = p.W @ self._frequency  # (F,)
         shares = [1.0, 1.0, 1 / float(documents.d.mean())]
         return Adam([p.W.T, p.b, self._row_mean], shares, momentum=s.momentum)
@@ -121,7 +125,10 @@ class MaximumLikelihood:
     def rate(self, update: int) -> float:
         """Adam's step, falling like the rate of pretraining."""
         s = self.settings
-        return decayed_rate(update, initial=s.learning_rate, after=s.halve_after)
+        initial = s.learning_rate
+        if initial is None:
+            initial = 5e-4 * min(1.0, 128 / self._p.n_topics) ** (2 / 3)
+        return decayed_rate(update, initial=initial, after=s.halve_after)
 
     def variant(self, update: int) -> int:
         """All updates are made of the same operations."""

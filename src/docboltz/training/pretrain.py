@@ -19,7 +19,7 @@ from docboltz import kernels
 from docboltz.errors import is_number, is_whole, require
 from docboltz.kernels import Random
 from docboltz.model.conditionals import Counts, softmax, word_logits
-from docboltz.model.counts import dense
+from docboltz.model.counts import dense, word_frequency
 from docboltz.model.parameters import Parameters
 from docboltz.sampling.chains import draw_topics
 from docboltz.sampling.words import sample_word_shares
@@ -38,24 +38,25 @@ class Pretraining:
     """Minibatches to learn from; the corpus is gone through as often as it takes."""
     batch_size: int = 128
     """Documents per update (all of them, where the corpus is smaller)."""
-    learning_rate: float = 1.0
-    """ε0, the rate of the first update. High beside other models' because statistics are per word
-    of a document and so as small as word frequencies."""
+    learning_rate: float | None = None
+    """ε0, the rate of the first update. None is 0.3 / (D Σ_k f_k²) for word frequencies f and the
+    mean of D, at most 1.5: a step changes what a document says to its topics by about
+    D Σ_k f_k² times the rate, and may not throw them from one end to the other."""
     halve_after: float = 10_000
     """T in ε0 / (1 + t/T): the update at which the rate has fallen to half."""
     momentum: float = 0.9
     """Share of the last step that goes into the next."""
     weight_decay: float | None = None
     """Pull of W towards 0, per update, in units of the rate. None is 0.6/K for K words, at
-    most 1e-3: the gradients it works against are as small as word frequencies."""
+    most 6e-4: the gradients it works against are as small as word frequencies."""
     more_steps_every: int = 1000
     """Updates after which the chains get one Gibbs step more (CD-1, CD-2, …)."""
     max_steps: int = 5
     """The most Gibbs steps."""
     sparsity: float | None = None
     """Weight of the sparsity penalty Σ_j KL(target ‖ mean activity of topic j); 0 is none. None is
-    1 for models with latent words and more than 256 topics, which need it, and 0 for others, where
-    it does harm."""
+    1 for models with latent words and 256 topics or more, which need it, and 0 for others, where it
+    does harm."""
     sparsity_target: float = 0.1
     """Share of documents that should switch a topic on."""
     initial_scale: float = 0.01
@@ -69,7 +70,10 @@ class Pretraining:
         for name in ("updates", "batch_size", "more_steps_every", "max_steps"):
             ok = is_whole(getattr(self, name)) and getattr(self, name) >= 1
             check(name, "a whole number of at least 1", ok, int)
-        for name in ("learning_rate", "halve_after", "initial_scale"):
+        if self.learning_rate is not None:
+            ok = is_number(self.learning_rate) and self.learning_rate > 0
+            check("learning_rate", "a number above 0 or None", ok, float)
+        for name in ("halve_after", "initial_scale"):
             ok = is_number(getattr(self, name)) and getattr(self, name) > 0
             check(name, "a number above 0", ok, float)
         for name in ("weight_decay", "sparsity"):
@@ -81,18 +85,19 @@ class Pretraining:
         ok = is_number(self.sparsity_target) and 0 < self.sparsity_target < 1
         check("sparsity_target", "a number between 0 and 1", ok, float)
 
-    def chosen_for(self, n_topics: int, n_words: int, *, latent_words: bool) -> Pretraining:
-        """Settle what None leaves open, for a model of so many topics and words.
-
-        >>> Pretraining().chosen_for(512, 2000, latent_words=True).weight_decay
-        0.0003
-        """
-        decay, sparsity = self.weight_decay, self.sparsity
+    def settled(self, n_topics: int, documents: Documents) -> Pretraining:
+        """Choose what None leaves open, for so many topics and these documents."""
+        counts, n_words = documents.counts, documents.counts.n_words
+        rate, decay, sparsity = self.learning_rate, self.weight_decay, self.sparsity
+        if rate is None:
+            f = word_frequency(counts)
+            rate = min(0.3 / float(documents.d.double().mean() * (f @ f)), 1.5)
         if decay is None:
-            decay = min(0.6 / n_words, 1e-3)
+            decay = min(0.6 / n_words, 6e-4)
         if sparsity is None:
-            sparsity = 1.0 if latent_words and n_topics > 256 else 0.0
-        return replace(self, weight_decay=decay, sparsity=sparsity)
+            latent = bool((documents.d > documents.n).any())
+            sparsity = 1.0 if latent and n_topics >= 256 else 0.0
+        return replace(self, learning_rate=rate, weight_decay=decay, sparsity=sparsity)
 
 
 class ContrastiveDivergence:
@@ -107,14 +112,14 @@ class ContrastiveDivergence:
 
     def begin(self, p: Parameters, documents: Documents, generator: torch.Generator) -> Momentum:
         """Settle the settings; nothing else is needed but the parameters."""
-        latent = bool((documents.d > documents.n).any())
-        self.settings = self.settings.chosen_for(p.n_topics, p.n_words, latent_words=latent)
+        self.settings = self.settings.settled(p.n_topics, documents)
         self._p = p
         return Momentum([p.W.T, p.b], momentum=self.settings.momentum)
 
     def rate(self, update: int) -> float:
         """ε0 / (1 + t/T)."""
         s = self.settings
+        assert s.learning_rate is not None  # settled
         return decayed_rate(update, initial=s.learning_rate, after=s.halve_after)
 
     def variant(self, update: int) -> int:

@@ -1,0 +1,82 @@
+"""Small documents as training sees them, and a phase that does as it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from docboltz.model.latent_words import FixedLatentWords, LatentWords
+from docboltz.model.parameters import Parameters
+from docboltz.training.documents import Batch, Documents
+from docboltz.training.optimizers import Momentum
+from tests.conftest import random_parameters
+from tests.model.test_conditionals import sparse
+
+CPU = torch.device("cpu")
+
+
+def seeded(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def batch_of(counts: Tensor, m: Tensor) -> Batch:
+    """Dense counts, with M of each document, as a sparse batch."""
+    words = sparse(counts)
+    return Batch(words.shares(), words.lengths, words.lengths + m)
+
+
+def documents_of(counts: Tensor, latent_words: LatentWords | int = 0) -> Documents:
+    if isinstance(latent_words, int):
+        latent_words = FixedLatentWords(latent_words)
+    return Documents.of(sparse(counts), latent_words, CPU)
+
+
+def word_by_word(p: Parameters) -> Parameters:
+    """The same parameters with W laid out as training lays it out, in memory of their own."""
+    return Parameters(p.W.T.contiguous().clone().T, p.a.clone(), p.b.clone())
+
+
+def small_parameters(
+    F: int, K: int, *, scale: float = 0.1, dtype: torch.dtype = torch.float64
+) -> Parameters:
+    return word_by_word(random_parameters(F, K, scale=scale).to("cpu", dtype))
+
+
+class Drift:
+    """All of W and b get the same gradient: what `slope` says for the update."""
+
+    def __init__(
+        self,
+        updates: int = 10,
+        *,
+        slope: Callable[[int], float] = lambda update: 1.0,
+        rate: Callable[[int], float] = lambda update: 1.0,
+        average_from: int | None = None,
+        batch_size: int = 2,
+        name: str = "Drift",
+    ) -> None:
+        self.name, self.updates, self.batch_size = name, updates, batch_size
+        self.average_from = updates if average_from is None else average_from
+        self.rate, self._slope = rate, slope
+
+    def begin(self, p: Parameters, documents: Documents, generator: torch.Generator) -> Momentum:
+        self._leaves = [p.W.T, p.b]
+        return Momentum(self._leaves, momentum=0.0)
+
+    def variant(self, update: int) -> int:
+        return update
+
+    def gradients(self, batch: Batch, variant: int, generator: torch.Generator) -> list[Tensor]:
+        slope = self._slope(variant)
+        return [torch.full_like(leaf, slope) for leaf in self._leaves]
+
+    def settle(self) -> None:
+        pass
+
+    def tensors(self) -> dict[str, Tensor]:
+        return {}
+
+    def watch(self, batch: Batch, update: int, generator: torch.Generator) -> dict[str, float]:
+        return {"documents": len(batch.n)}
