@@ -121,6 +121,14 @@ def draw_topics(words_input: Tensor, a: Tensor, d: Tensor, random: Random) -> tu
     return mean, topics
 
 
+def topic_mean(words_input: Tensor, a: Tensor, d: Tensor) -> Tensor:
+    """P(h_j = 1) = σ(d (input_j + a_j)): (B, F)."""
+    B, F = words_input.shape
+    mean = torch.empty_like(words_input)
+    programs.topic_mean[(B,)](words_input, a, d, mean, F, BLOCK=triton.next_power_of_2(F))
+    return mean
+
+
 def mean_difference(x: Tensor, y: Tensor) -> Tensor:
     """Column means of x less those of y, both (B, K): (K,)."""
     B, K = x.shape
@@ -129,11 +137,20 @@ def mean_difference(x: Tensor, y: Tensor) -> Tensor:
     return out
 
 
-def climb(leaf: Tensor, velocity: Tensor, gradient: Tensor, rate: Tensor, momentum: float) -> None:
-    """velocity ← momentum · velocity + rate · gradient; leaf += velocity.  In place."""
+def climb(
+    leaf: Tensor,
+    velocity: Tensor,
+    gradient: Tensor,
+    rate: Tensor,
+    momentum: float,
+    decay: float,
+) -> None:
+    """velocity ← momentum · velocity + rate · (gradient − decay · leaf); leaf += velocity."""
     size = leaf.numel()
     grid = (triton.cdiv(size, 2048),)
-    programs.climb[grid](leaf, velocity, gradient, rate, momentum, size, BLOCK=2048, num_warps=8)
+    programs.climb[grid](
+        leaf, velocity, gradient, rate, momentum, decay, size, BLOCK=2048, num_warps=8
+    )
 
 
 DRAWS = 512

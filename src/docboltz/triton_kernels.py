@@ -121,6 +121,16 @@ def draw_topics(words_input, a, d, seed, call, mean, topics, F, BLOCK: tl.conste
 
 
 @triton.jit
+def topic_mean(words_input, a, d, mean, F, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    lane = tl.arange(0, BLOCK)
+    there = lane < F
+    x = tl.load(words_input + row * F + lane, mask=there, other=0)
+    x = (x + tl.load(a + lane, mask=there, other=0)) * tl.load(d + row)
+    tl.store(mean + row * F + lane, 1 / (1 + tl.exp(-x)), mask=there)
+
+
+@triton.jit
 def mean_difference(x, y, out, B, K, BLOCK_B: tl.constexpr, BLOCK_K: tl.constexpr):
     k = tl.program_id(0) * BLOCK_K + tl.arange(0, BLOCK_K)
     sums = tl.zeros((BLOCK_B, BLOCK_K), x.dtype.element_ty)
@@ -133,10 +143,11 @@ def mean_difference(x, y, out, B, K, BLOCK_B: tl.constexpr, BLOCK_K: tl.constexp
 
 
 @triton.jit
-def climb(leaf, velocity, gradient, rate, momentum, size, BLOCK: tl.constexpr):
+def climb(leaf, velocity, gradient, rate, momentum, decay, size, BLOCK: tl.constexpr):
     at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     there = at < size
-    v = tl.load(velocity + at, mask=there) * momentum
-    v += tl.load(rate) * tl.load(gradient + at, mask=there)
+    old = tl.load(leaf + at, mask=there)
+    climbed = tl.load(gradient + at, mask=there) - decay * old
+    v = tl.load(velocity + at, mask=there) * momentum + tl.load(rate) * climbed
     tl.store(velocity + at, v, mask=there)
-    tl.store(leaf + at, tl.load(leaf + at, mask=there) + v, mask=there)
+    tl.store(leaf + at, old + v, mask=there)

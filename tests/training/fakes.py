@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 import torch
 from torch import Tensor
 
 from docboltz.model.latent_words import FixedLatentWords, LatentWords
 from docboltz.model.parameters import Parameters
+from docboltz.progress import Update, progress_bar
 from docboltz.training.documents import Batch, Documents
 from docboltz.training.optimizers import Momentum
 from tests.conftest import random_parameters
@@ -80,3 +82,8 @@ class Drift:
 
     def watch(self, batch: Batch, update: int, generator: torch.Generator) -> dict[str, float]:
         return {"documents": len(batch.n)}
+
+
+def unseen(phase: str) -> AbstractContextManager[Update]:
+    """Nobody watches the progress."""
+    return progress_bar(phase, "updates", shown=False)

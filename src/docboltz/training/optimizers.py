@@ -9,20 +9,23 @@ from docboltz import kernels
 
 
 class Momentum:
-    """velocity ← momentum · velocity + rate · gradient; leaf += velocity."""
+    """velocity ← momentum · velocity + rate · (gradient − decay · leaf); leaf += velocity."""
 
-    def __init__(self, leaves: list[Tensor], *, momentum: float) -> None:
-        self._leaves, self._momentum = leaves, momentum
+    def __init__(self, leaves: list[Tensor], decays: list[float], *, momentum: float) -> None:
+        self._leaves, self._decays, self._momentum = leaves, decays, momentum
         self._velocity = [torch.zeros_like(leaf) for leaf in leaves]
 
     def step(self, gradients: list[Tensor], rate: Tensor) -> None:
         """Climb."""
-        for leaf, velocity, gradient in zip(self._leaves, self._velocity, gradients, strict=True):
+        parts = zip(self._leaves, self._velocity, self._decays, gradients, strict=True)
+        for leaf, velocity, decay, gradient in parts:
             if kernels.serve(leaf):
-                kernels.climb(leaf, velocity, gradient, rate, self._momentum)
-            else:
-                velocity.mul_(self._momentum).add_(gradient * rate)
-                leaf.add_(velocity)
+                kernels.climb(leaf, velocity, gradient, rate, self._momentum, decay)
+                continue
+            velocity.mul_(self._momentum).add_(gradient, alpha=float(rate))
+            if decay:
+                velocity.sub_(leaf, alpha=decay * float(rate))
+            leaf.add_(velocity)
 
     def tensors(self) -> dict[str, Tensor]:
         """The velocities."""

@@ -21,7 +21,7 @@ from docboltz.kernels import Random
 from docboltz.model.conditionals import Counts, softmax, word_logits
 from docboltz.model.counts import dense, word_frequency
 from docboltz.model.parameters import Parameters
-from docboltz.sampling.chains import draw_topics
+from docboltz.sampling.chains import draw_topics, topic_mean_of_shares
 from docboltz.sampling.words import sample_word_shares
 from docboltz.training.documents import Batch, Documents
 from docboltz.training.optimizers import Momentum
@@ -47,16 +47,16 @@ class Pretraining:
     momentum: float = 0.9
     """Share of the last step that goes into the next."""
     weight_decay: float | None = None
-    """Pull of W towards 0, per update, in units of the rate. None is 0.6/K for K words, at
-    most 6e-4: the gradients it works against are as small as word frequencies."""
+    """Pull of W towards 0, per update, in units of the rate. None is 0.8/K for K words, at
+    most 8e-4: the gradients it works against are as small as word frequencies."""
     more_steps_every: int = 1000
     """Updates after which the chains get one Gibbs step more (CD-1, CD-2, …)."""
     max_steps: int = 5
     """The most Gibbs steps."""
     sparsity: float | None = None
     """Weight of the sparsity penalty Σ_j KL(target ‖ mean activity of topic j); 0 is none. None is
-    1 for models with latent words and 256 topics or more, which need it, and 0 for others, where it
-    does harm."""
+    (F/256)² for F topics, at most 1, which large models need and small ones suffer from, and 0
+    without latent words."""
     sparsity_target: float = 0.1
     """Share of documents that should switch a topic on."""
     initial_scale: float = 0.01
@@ -93,10 +93,10 @@ class Pretraining:
             f = word_frequency(counts)
             rate = min(0.3 / float(documents.d.double().mean() * (f @ f)), 1.5)
         if decay is None:
-            decay = min(0.6 / n_words, 6e-4)
+            decay = min(0.8 / n_words, 8e-4)
         if sparsity is None:
             latent = bool((documents.d > documents.n).any())
-            sparsity = 1.0 if latent and n_topics >= 256 else 0.0
+            sparsity = min((n_topics / 256) ** 2, 1.0) if latent else 0.0
         return replace(self, learning_rate=rate, weight_decay=decay, sparsity=sparsity)
 
 
@@ -112,9 +112,9 @@ class ContrastiveDivergence:
 
     def begin(self, p: Parameters, documents: Documents, generator: torch.Generator) -> Momentum:
         """Settle the settings; nothing else is needed but the parameters."""
-        self.settings = self.settings.settled(p.n_topics, documents)
+        s = self.settings = self.settings.settled(p.n_topics, documents)
         self._p = p
-        return Momentum([p.W.T, p.b], momentum=self.settings.momentum)
+        return Momentum([p.W.T, p.b], [s.weight_decay or 0, 0], momentum=s.momentum)
 
     def rate(self, update: int) -> float:
         """ε0 / (1 + t/T)."""
@@ -128,14 +128,14 @@ class ContrastiveDivergence:
         return gibbs_steps(update, every=s.more_steps_every, maximum=s.max_steps)
 
     def gradients(self, batch: Batch, variant: int, generator: Random) -> list[Tensor]:
-        """Contrastive divergence, weight decay and the pull towards sparsity, for Wᵀ and b."""
+        """Contrastive divergence and the pull towards sparsity, for Wᵀ and b."""
         s, p = self.settings, self._p
         data, model = contrast(p, batch, steps=variant, generator=generator)
         pull = data.topics
         if s.sparsity:
             # A document's pull adds to the topics its words are multiplied with.
             pull = pull + s.sparsity * sparsity_pull(data.topics, target=s.sparsity_target)
-        return contrast_gradients(p, data, model, pull, weight_decay=s.weight_decay or 0)
+        return contrast_gradients(data, model, pull)
 
     def settle(self) -> None:
         """Steps need no correction."""
@@ -173,25 +173,25 @@ def contrast(p: Parameters, batch: Batch, *, steps: int, generator: Random) -> t
     whole = batch.n
     if steps > 1 and not kernels.serve(whole):  # the kernel rounds itself
         whole = whole.round().clamp_min(1)  # a fractional length (tf-idf) draws whole words
-    for _ in range(steps):
+    for step in range(1, steps + 1):
         logits = word_logits(p, topics)  # (B, K)
         if steps == 1:
             words: Counts = softmax(logits)
         else:
             words = sample_word_shares(logits, whole, generator=generator)
-        mean, topics = draw_topics(p, words, batch.d, generator=generator)
-    return Side(dense(batch.shares), data_topics), Side(dense(words), mean)
+        if step < steps:
+            _, topics = draw_topics(p, words, batch.d, generator=generator)
+    model_topics = topic_mean_of_shares(p, words, batch.d)
+    return Side(dense(batch.shares), data_topics), Side(dense(words), model_topics)
 
 
-def contrast_gradients(
-    p: Parameters, data: Side, model: Side, pull: Tensor, *, weight_decay: float
-) -> list[Tensor]:
-    """⟨h x̄ᵀ⟩ on the data less ⟨h x̄ᵀ⟩ on the model less λW, averaged over B documents, and for b.
+def contrast_gradients(data: Side, model: Side, pull: Tensor) -> list[Tensor]:
+    """⟨h x̄ᵀ⟩ on the data less ⟨h x̄ᵀ⟩ on the model, averaged over B documents, and the same for b.
 
     Wᵀ's is (K, F), as Wᵀ lies in memory. `pull` stands for the topics on the data's side.
     """
     share = 1 / len(pull)
-    W = torch.addmm(p.W.T, data.shares.T, pull, beta=-weight_decay, alpha=share)
+    W = data.shares.T @ (pull * share)
     W.addmm_(model.shares.T, model.topics, alpha=-share)
     if kernels.serve(W):
         return [W, kernels.mean_difference(data.shares, model.shares)]

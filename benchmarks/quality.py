@@ -1,0 +1,198 @@
+"""How good are the features? Retrieval and classification on test documents, several seeds.
+
+python benchmarks/quality.py                          # all models, on the best device there is
+python benchmarks/quality.py --only 20news-2000/default --device cpu
+python benchmarks/quality.py --rcv1 FOLDER            # with Reuters: counts.npz and topics.npz
+python benchmarks/quality.py --save FOLDER            # only count, for a machine without the texts
+python benchmarks/quality.py --counts FOLDER          # on counts saved that way
+
+20 Newsgroups is prepared as in the paper; Reuters is split at random, seed 0, with 2,579 documents
+to test. Prints a Markdown table: mean ± standard deviation over seeds 0, 1, ….
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from scipy import sparse
+
+from docboltz import OverReplicatedSoftmax, Pretraining, ReplicatedSoftmax, recipe
+from docboltz.corpus.datasets import load_dataset
+from docboltz.evaluation.classification import (
+    evaluate_classification,
+    evaluate_multilabel_classification,
+)
+from docboltz.evaluation.retrieval import evaluate_multilabel_retrieval, evaluate_retrieval
+
+
+@dataclass(frozen=True)
+class Task:
+    """Documents to learn from and to test on; labels as names, or as a 0/1 matrix."""
+
+    name: str
+    train: Any
+    labels: Any
+    test: Any
+    test_labels: Any
+
+    def measure(self, features: Any, test_features: Any, device: str) -> list[float]:
+        """MAP, P@10 and accuracy; with several labels a document, retrieval and classification."""
+        parts = (features, self.labels, test_features, self.test_labels)
+        if sparse.issparse(self.labels):
+            found = evaluate_multilabel_retrieval(*parts, device=device)
+            classified = evaluate_multilabel_classification(*parts, device=device)
+            return [found.mean_average_precision, found.mean_precision_at_10, classified]
+        single = evaluate_retrieval(*parts, device=device)
+        measures = [single.mean_average_precision, single.mean_precision_at_10]
+        return [*measures, evaluate_classification(*parts)]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A model and the task it is tried on."""
+
+    name: str
+    task: str
+    n_topics: int
+    latent: bool = True
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    def model(self, seed: int, device: str) -> OverReplicatedSoftmax | ReplicatedSoftmax:
+        """Make the estimator."""
+        kind = OverReplicatedSoftmax if self.latent else ReplicatedSoftmax
+        return kind(self.n_topics, random_state=seed, device=device, **self.settings)
+
+
+FULL: dict[str, Any] = dict(recipe("full"))
+M100 = {"latent_words": 100}
+TRIALS = [
+    Trial("20news-2000/default", "20news-2000", 128),
+    Trial("20news-2000/ORS128", "20news-2000", 128, settings=M100 | FULL),
+    Trial("20news-2000/ORS512", "20news-2000", 512, settings=M100 | FULL),
+    Trial("20news-10000/ORS512-pretrained", "20news-10000", 512, settings=M100),
+    Trial("20news-10000/ORS512", "20news-10000", 512, settings=M100 | FULL),
+    Trial("rcv1v2-27k/ORS512-pretrained", "rcv1v2-27k", 512, settings=M100),
+    Trial("rcv1v2-27k/ORS512", "rcv1v2-27k", 512, settings=M100 | FULL),
+    Trial("20news-2000/ORS128-pretrained", "20news-2000", 128, settings=M100),
+    Trial("20news-2000/ORS512-pretrained", "20news-2000", 512, settings=M100),
+    Trial("20news-2000/RS128-pretrained", "20news-2000", 128, latent=False),
+    Trial("20news-2000/RS128", "20news-2000", 128, latent=False, settings=FULL),
+    Trial("20news-10000/ORS128-pretrained", "20news-10000", 128, settings=M100),
+    Trial("20news-10000/ORS1024", "20news-10000", 1024, settings=M100 | FULL),
+]
+
+
+def main() -> None:
+    """Train, measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--path", help="20 Newsgroups on this machine, not to be fetched")
+    parser.add_argument("--rcv1", type=Path, help="folder with counts.npz and topics.npz")
+    parser.add_argument("--save", type=Path, help="folder to save counts to, and no more")
+    parser.add_argument("--counts", type=Path, help="folder with saved counts")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--only", default="", help="trials whose name contains this")
+    arguments = parser.parse_args()
+    if arguments.save is not None:
+        for task in counted(arguments):
+            save(task, arguments.save)
+        return
+    tasks = {task.name: task for task in counted(arguments)}
+    device = "cuda" if arguments.device == "auto" and torch.cuda.is_available() else "cpu"
+    device = device if arguments.device == "auto" else arguments.device
+    hardware = torch.cuda.get_device_name() if device == "cuda" else "CPU"
+    print(f"{hardware}, torch {torch.__version__}, {arguments.seeds} seeds\n")
+    print("| model | retrieval MAP | P@10 | accuracy or classification MAP | training, s |")
+    print("|---|---|---|---|---|")
+    for trial in TRIALS:
+        if arguments.only in trial.name and trial.task in tasks:
+            warm_up(tasks[trial.task], trial, device)
+            rows = [
+                attempt(trial, tasks[trial.task], seed, device) for seed in range(arguments.seeds)
+            ]
+            print(f"| {trial.name} | {' | '.join(summary(rows))} |", flush=True)
+
+
+def attempt(trial: Trial, task: Task, seed: int, device: str) -> list[float]:
+    """One seed: the measures, and seconds of training."""
+    model = trial.model(seed, device)
+    begin = time.perf_counter()
+    model.fit(task.train)
+    seconds = time.perf_counter() - begin
+    features, test_features = model.transform(task.train), model.transform(task.test)
+    return [*task.measure(features, test_features, device), seconds]
+
+
+def warm_up(task: Task, trial: Trial, device: str) -> None:
+    """Compile kernels, which is done once and for all, before any clock runs."""
+    if device != "cpu":
+        settings = trial.settings | {"pretraining": Pretraining(updates=20, more_steps_every=5)}
+        Trial(trial.name, trial.task, trial.n_topics, trial.latent, settings).model(0, device).fit(
+            task.train[:600]
+        )
+
+
+def summary(rows: list[list[float]]) -> list[str]:
+    """Mean ± standard deviation of each measure; mean of the seconds."""
+    mean = np.mean(rows, 0)
+    spread = np.std(rows, 0, ddof=1) if len(rows) > 1 else np.zeros(len(mean))
+    cells = [f"{m:.4f} ± {s:.4f}" for m, s in zip(mean[:-1], spread[:-1], strict=True)]
+    return [*cells, f"{mean[-1]:.1f}"]
+
+
+# ---- data ----
+
+
+def counted(arguments: argparse.Namespace) -> Iterator[Task]:
+    """All tasks there are data for."""
+    if arguments.counts is not None:
+        yield from (load(folder) for folder in sorted(arguments.counts.iterdir()))
+        return
+    for words in (2000, 10_000):
+        data = load_dataset("20newsgroups", path=arguments.path, max_words=words).counted()
+        train, test = data.train.without_empty(), data.test
+        labels, test_labels = ([names[0] for names in part.labels] for part in (train, test))
+        yield Task(f"20news-{words}", train.counts, labels, test.counts, test_labels)
+    if arguments.rcv1 is not None:
+        counts = sparse.csr_array(sparse.load_npz(arguments.rcv1 / "counts.npz"), dtype=np.int64)
+        topics = sparse.csr_array(sparse.load_npz(arguments.rcv1 / "topics.npz"))
+        frequent = np.sort(np.argsort(-counts.sum(axis=0), kind="stable")[:10_000])
+        counts = counts[:, frequent]
+        order = np.random.RandomState(0).permutation(counts.shape[0])
+        test, train = order[:2579], order[2579:]
+        yield Task("rcv1v2-27k", counts[train], topics[train], counts[test], topics[test])
+
+
+def save(task: Task, folder: Path) -> None:
+    """Write a task as SciPy's and NumPy's files."""
+    here = folder / task.name
+    here.mkdir(parents=True, exist_ok=True)
+    for part in ("train", "test", "labels", "test_labels"):
+        values = getattr(task, part)
+        if sparse.issparse(values):
+            sparse.save_npz(here / f"{part}.npz", values.astype(np.int32))
+        else:
+            np.save(here / f"{part}.npy", np.array(values, dtype=str))
+
+
+def load(folder: Path) -> Task:
+    """Read what `save` wrote."""
+    parts = {}
+    for part in ("train", "test", "labels", "test_labels"):
+        file = folder / f"{part}.npz"
+        if file.exists():
+            parts[part] = sparse.csr_array(sparse.load_npz(file))
+        else:
+            parts[part] = np.load(folder / f"{part}.npy").tolist()
+    return Task(folder.name, **parts)
+
+
+if __name__ == "__main__":
+    main()
