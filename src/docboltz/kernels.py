@@ -129,6 +129,15 @@ def topic_mean(words_input: Tensor, a: Tensor, d: Tensor) -> Tensor:
     return mean
 
 
+def weighted_topics(topics: Tensor, sparsity: float, target: float) -> Tensor:
+    """(h + sparsity · pull of KL(target ‖ mean activity)) / B for topics h (B, F): (B, F)."""
+    B, F = topics.shape
+    out = torch.empty_like(topics)
+    grid = (triton.cdiv(F, 16),)
+    programs.weighted_topics[grid](topics, out, B, F, sparsity, target, BLOCK_B=128, BLOCK_F=16)
+    return out
+
+
 def mean_difference(x: Tensor, y: Tensor) -> Tensor:
     """Column means of x less those of y, both (B, K): (K,)."""
     B, K = x.shape

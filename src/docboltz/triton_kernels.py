@@ -131,6 +131,26 @@ def topic_mean(words_input, a, d, mean, F, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def weighted_topics(
+    topics, out, B, F, sparsity, target, BLOCK_B: tl.constexpr, BLOCK_F: tl.constexpr
+):
+    j = tl.program_id(0) * BLOCK_F + tl.arange(0, BLOCK_F)
+    sums = tl.zeros((BLOCK_B, BLOCK_F), topics.dtype.element_ty)
+    for first in range(0, B, BLOCK_B):
+        row = first + tl.arange(0, BLOCK_B)
+        there = (row[:, None] < B) & (j[None, :] < F)
+        sums += tl.load(topics + row[:, None] * F + j[None, :], mask=there, other=0)
+    q = tl.minimum(tl.maximum(tl.sum(sums, 0) / B, 1e-6), 1 - 1e-6)
+    slope = -sparsity * (q - target) / (q * (1 - q))
+    for first in range(0, B, BLOCK_B):
+        row = first + tl.arange(0, BLOCK_B)
+        there = (row[:, None] < B) & (j[None, :] < F)
+        h = tl.load(topics + row[:, None] * F + j[None, :], mask=there, other=0)
+        weighted = h * (1 + slope[None, :] * (1 - h)) / B
+        tl.store(out + row[:, None] * F + j[None, :], weighted, mask=there)
+
+
+@triton.jit
 def mean_difference(x, y, out, B, K, BLOCK_B: tl.constexpr, BLOCK_K: tl.constexpr):
     k = tl.program_id(0) * BLOCK_K + tl.arange(0, BLOCK_K)
     sums = tl.zeros((BLOCK_B, BLOCK_K), x.dtype.element_ty)

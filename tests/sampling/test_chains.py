@@ -7,9 +7,12 @@ import torch
 from scipy import stats
 
 from docboltz.model import exact
-from docboltz.model.conditionals import word_mean
-from docboltz.sampling.chains import gibbs_sweep, sample_documents
-from tests.conftest import random_parameters
+from docboltz.model.conditionals import fast_topic_mean, word_mean
+from docboltz.model.counts import lengths
+from docboltz.model.latent_words import LatentWords
+from docboltz.sampling.chains import draw_topics, gibbs_sweep, sample_documents
+from tests.conftest import random_counts, random_parameters
+from tests.model.test_conditionals import sparse
 
 FAILURE_RATE = 1e-6
 
@@ -17,6 +20,29 @@ FAILURE_RATE = 1e-6
 def state_counts(topics: torch.Tensor) -> torch.Tensor:
     F = topics.shape[1]
     return torch.bincount((topics.long() << torch.arange(F)).sum(1), minlength=2**F)
+
+
+def test_topics_of_a_documents_own_words_are_fast_inference(policy: LatentWords) -> None:
+    """Eq. (11), from shares and D, dense or sparse."""
+    p, counts = random_parameters(4, 6), random_counts(5, 6)
+    n, m = lengths(counts), policy(lengths(counts))
+    expected = fast_topic_mean(p, counts, m)
+    for shares in (counts / n[:, None], sparse(counts).shares()):
+        mean, _ = draw_topics(p, shares, n + m, generator=torch.Generator())
+        torch.testing.assert_close(mean, expected)
+
+
+def test_topics_are_drawn_with_their_means_and_independently() -> None:
+    """All eight states of three topics of one document, against the product of their means."""
+    p, chains = random_parameters(3, 4, scale=0.4), 40_000
+    shares = torch.tensor([[0.5, 0.25, 0.25, 0.0]]).double().expand(chains, 4)
+    d = torch.full((chains,), 4.0).double()
+    mean, topics = draw_topics(p, shares, d, generator=torch.Generator().manual_seed(0))
+    h = exact.topic_states(p)
+    expected = chains * (mean[0] * h + (1 - mean[0]) * (1 - h)).prod(1)
+    assert expected.min() >= 5, "too few expected chains for a chi-square test"
+    observed = state_counts(topics).numpy()
+    assert stats.chisquare(observed, expected.numpy()).pvalue > FAILURE_RATE
 
 
 @pytest.mark.parametrize("d", [1, 4, 15])

@@ -9,7 +9,8 @@ import pytest
 import torch
 from scipy import stats
 
-from docboltz.sampling.words import sample_words
+from docboltz.model.counts import dense
+from docboltz.sampling.words import sample_word_shares, sample_words
 
 FAILURE_RATE = 1e-6
 
@@ -99,3 +100,31 @@ def test_same_seed_same_words_and_no_words_no_harm() -> None:
     assert torch.equal(a, b)
     assert len(sample_words(p, torch.zeros(3), generator=generator()).words) == 0
     assert math.isclose(sample_words(p, n, generator=generator()).counts.sum().item(), 13)
+
+
+def test_shares_are_those_of_the_words_drawn_from_the_softmax() -> None:
+    """The same uniforms, the same words: each row a document of n words divided by n."""
+    logits = 2 * torch.randn(5, 7, generator=generator()).double()
+    n = torch.tensor([1.0, 3.0, 40.0, 2.0, 500.0]).double()
+    shares = dense(sample_word_shares(logits, n, generator=generator(seed=1)))
+    words = sample_words(torch.softmax(logits, 1), n, generator=generator(seed=1)).dense()
+    torch.testing.assert_close(shares, words / n[:, None])
+
+
+def test_shares_are_multinomial(device: str) -> None:
+    """On a device with kernels too, in whole words of every length."""
+    copies, n = 3000, torch.tensor([1.0, 5.0, 64.0], device=device)
+    logits = 1.5 * torch.randn(3, 6, generator=generator()).to(device)
+    many = sample_word_shares(
+        logits.repeat(copies, 1), n.repeat(copies), generator=generator(device)
+    )
+    shares = dense(many).double().cpu().view(copies, 3, 6)
+    lengths = n.double().cpu()
+    # Float32 sums of 64 shares of 1/64 and the like.
+    torch.testing.assert_close(shares.sum(2), torch.ones(copies, 3).double(), atol=1e-5, rtol=0)
+    words = (shares * lengths[:, None]).round()
+    torch.testing.assert_close(shares * lengths[:, None], words, atol=1e-3, rtol=0)
+    probability = torch.softmax(logits.double(), 1).cpu()
+    for i in range(3):
+        expected = copies * lengths[i] * probability[i]
+        assert_drawn_from(words[:, i].sum(0).numpy(), expected.numpy())

@@ -12,7 +12,6 @@ from docboltz.model.latent_words import FixedLatentWords, LatentWords
 from docboltz.model.parameters import Parameters
 from docboltz.progress import Update, progress_bar
 from docboltz.training.documents import Batch, Documents
-from docboltz.training.optimizers import Momentum
 from tests.conftest import random_parameters
 from tests.model.test_conditionals import sparse
 
@@ -46,6 +45,21 @@ def small_parameters(
     return word_by_word(random_parameters(F, K, scale=scale).to("cpu", dtype))
 
 
+class Plain:
+    """An optimiser that steps by the gradient times the rate, and counts its steps."""
+
+    def __init__(self, leaves: list[Tensor]) -> None:
+        self._leaves, self._steps = leaves, torch.zeros(())
+
+    def step(self, gradients: list[Tensor], rate: Tensor) -> None:
+        self._steps += 1
+        for leaf, gradient in zip(self._leaves, gradients, strict=True):
+            leaf.add_(gradient * rate)
+
+    def tensors(self) -> dict[str, Tensor]:
+        return {"steps": self._steps}
+
+
 class Drift:
     """All of W and b get the same gradient: what `slope` says for the update."""
 
@@ -63,9 +77,9 @@ class Drift:
         self.average_from = updates if average_from is None else average_from
         self.rate, self._slope = rate, slope
 
-    def begin(self, p: Parameters, documents: Documents, generator: torch.Generator) -> Momentum:
+    def begin(self, p: Parameters, documents: Documents, generator: torch.Generator) -> Plain:
         self._leaves = [p.W.T, p.b]
-        return Momentum(self._leaves, momentum=0.0)
+        return Plain(self._leaves)
 
     def variant(self, update: int) -> int:
         return update

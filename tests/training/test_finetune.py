@@ -155,7 +155,7 @@ def under_way(**settings: object) -> tuple[MaximumLikelihood, Trainer, Tensor]:
     return phase, Trainer(phase, p, documents_of(counts, 3), seed=0), counts.sum(0) / counts.sum()
 
 
-def test_row_means_of_W_move_by_their_own_steps_only() -> None:
+def test_row_means_move_by_their_own_steps_only() -> None:
     phase, trainer, frequency = under_way()
     W, row_mean = trainer.parameters.W, phase.tensors()["row_mean"]
     start = row_mean.clone()
@@ -171,7 +171,9 @@ def test_row_means_of_W_move_by_their_own_steps_only() -> None:
 
 @pytest.mark.parametrize("chains", ["pool", "data"])
 @pytest.mark.parametrize("weight_decay", [0.0, 0.1])
-def test_the_gradient_of_W_leaves_row_means_to_theirs(chains: str, weight_decay: float) -> None:
+def test_the_gradient_of_the_weights_leaves_row_means_to_theirs(
+    chains: str, weight_decay: float
+) -> None:
     """Over words it sums to 0, less weight decay: what all words share is not in it."""
     phase, trainer, _ = under_way(chains=chains, weight_decay=weight_decay)
     p = trainer.parameters

@@ -14,7 +14,7 @@ Make = Callable[[list[Tensor]], Optimizer]
 
 
 def momentum(leaves: list[Tensor]) -> Momentum:
-    return Momentum(leaves, momentum=0.5)
+    return Momentum(leaves, [0.0] * len(leaves), momentum=0.5)
 
 
 def adam(leaves: list[Tensor]) -> Adam:
@@ -30,7 +30,7 @@ def rate(value: float) -> Tensor:
 
 def test_momentum_accumulates() -> None:
     leaves = [torch.zeros(2, 3).double(), torch.ones(3).double()]
-    optimizer = Momentum(leaves, momentum=0.5)
+    optimizer = momentum(leaves)
     for _ in range(3):
         optimizer.step([torch.ones(2, 3).double(), -torch.ones(3).double()], rate(0.1))
     # Velocities 0.1, 0.15, 0.175.
@@ -41,10 +41,21 @@ def test_momentum_accumulates() -> None:
 def test_momentum_scales_each_gradient_by_the_rate_of_its_own_step() -> None:
     """Velocities 1 · 2 and 0.5 · 2 + 0.1 · 10, not 0.1 · (0.5 · 2 + 10)."""
     leaf = torch.zeros(1).double()
-    optimizer = Momentum([leaf], momentum=0.5)
+    optimizer = momentum([leaf])
     optimizer.step([torch.full((1,), 2.0).double()], rate(1.0))
     optimizer.step([torch.full((1,), 10.0).double()], rate(0.1))
     torch.testing.assert_close(leaf, torch.full((1,), 4.0).double())
+
+
+def test_decay_pulls_each_leaf_by_its_own_share() -> None:
+    """rate · decay · leaf goes into the velocity, from the leaf as it was before the step."""
+    leaves = [torch.full((2,), 10.0).double(), torch.full((2,), 10.0).double()]
+    optimizer = Momentum(leaves, [0.2, 0.0], momentum=0.5)
+    for _ in range(2):
+        optimizer.step([torch.ones(2).double(), torch.ones(2).double()], rate(0.1))
+    # Velocities 0.1 · (1 − 0.2 · 10) = −0.1 and 0.5 · −0.1 + 0.1 · (1 − 0.2 · 9.9) = −0.148.
+    torch.testing.assert_close(leaves[0], torch.full((2,), 9.752).double())
+    torch.testing.assert_close(leaves[1], torch.full((2,), 10.25).double())
 
 
 def test_adam_is_torchs_climbing_with_a_share_of_the_rate_for_each_leaf() -> None:

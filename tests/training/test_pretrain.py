@@ -32,7 +32,7 @@ def contrastive_divergence(
 ) -> tuple[Tensor, Tensor]:
     """The gradients of W (F, K) and b, no decay and no sparsity."""
     data, model = contrast(p, batch, steps=steps, generator=generator)
-    W, b = contrast_gradients(p, data, model, data.topics, weight_decay=0)
+    W, b = contrast_gradients(data, model, data.topics)
     return W.T, b
 
 
@@ -189,7 +189,7 @@ def begun(p: Parameters, counts: Tensor, **settings: float) -> ContrastiveDiverg
     return phase
 
 
-def test_gradients_add_decay_and_sparsity_to_the_chains() -> None:
+def test_gradients_add_sparsity_to_the_chains() -> None:
     p, counts = small_parameters(3, 4, scale=1.0), random_counts(5, 4)
     m = torch.full((5,), 2.0).double()
 
@@ -197,22 +197,29 @@ def test_gradients_add_decay_and_sparsity_to_the_chains() -> None:
         phase = begun(p, counts, **settings)
         return phase.gradients(batch_of(counts, m), 1, seeded())
 
-    W, b = gradients()
-    decayed, sparse = gradients(weight_decay=0.1), gradients(sparsity=2.0, sparsity_target=0.3)
-    torch.testing.assert_close(decayed[0] - W, -0.1 * p.W.T)
+    plain, sparse = gradients(), gradients(sparsity=2.0, sparsity_target=0.3)
     pull = sparsity_pull(fast_topic_mean(p, counts, m), target=0.3)
     expected = (counts / lengths(counts)[:, None]).T @ pull / 5
-    torch.testing.assert_close(sparse[0] - W, 2 * expected)
-    assert torch.equal(decayed[1], b)
-    assert torch.equal(sparse[1], b)
+    torch.testing.assert_close(sparse[0] - plain[0], 2 * expected)
+    assert torch.equal(sparse[1], plain[1])
+
+
+def test_weight_decay_pulls_weights_and_leaves_word_biases_alone() -> None:
+    """One step up a flat hill: W shrinks by rate times decay."""
+    p = small_parameters(3, 4, scale=1.0)
+    before = p.copy()
+    phase = ContrastiveDivergence(Pretraining(weight_decay=0.1, momentum=0.5))
+    optimizer = phase.begin(p, documents_of(random_counts(5, 4)), seeded())
+    flat = [torch.zeros_like(p.W.T), torch.zeros_like(p.b)]
+    optimizer.step(flat, torch.tensor(0.2).double())
+    torch.testing.assert_close(p.W, (1 - 0.02) * before.W)
+    assert torch.equal(p.b, before.b)
 
 
 def test_the_schedules_are_followed() -> None:
     p, counts = small_parameters(3, 4, scale=1.0), random_counts(5, 4)
     batch = batch_of(counts, torch.full((5,), 2.0).double())
-    phase = begun(
-        p, counts, more_steps_every=10, max_steps=3, learning_rate=0.7, halve_after=100
-    )
+    phase = begun(p, counts, more_steps_every=10, max_steps=3, learning_rate=0.7, halve_after=100)
     for update, steps in ((0, 1), (9, 1), (10, 2), (25, 3), (999, 3)):
         assert phase.variant(update) == steps
         W, b = phase.gradients(batch, phase.variant(update), seeded(update))
@@ -276,18 +283,16 @@ def test_the_rate_falls_with_the_length_of_documents_and_is_capped() -> None:
     mean_length = round(counts.sum().item() / 3)  # as many latent words as words, on average
     assert settled(counts, m=mean_length).learning_rate == pytest.approx(rate / 2, rel=1e-3)
     # The same lengths over words as frequent as each other, twice as many of them: half Σ_k f_k².
-    evenly = [
-        settled(torch.full((3, K), 5000.0 / K)).learning_rate for K in (5, 10)
-    ]
+    evenly = [settled(torch.full((3, K), 5000.0 / K)).learning_rate for K in (5, 10)]
     assert evenly[1] == pytest.approx(2 * evenly[0])
     short = [settled(torch.eye(K)).learning_rate for K in (1000, 2000)]
     assert short[0] == short[1], "documents of one word among many: no cap"
 
 
-def test_sparsity_is_for_many_topics_with_latent_words() -> None:
-    assert settled(wide(5), F=512, m=3).sparsity > 0
-    assert settled(wide(5), F=512, m=0).sparsity == 0
-    assert settled(wide(5), F=128, m=3).sparsity == 0
+def test_sparsity_grows_with_the_topics_and_is_none_without_latent_words() -> None:
+    few, more, many, most = (settled(wide(5), F=F, m=3).sparsity for F in (16, 128, 512, 4096))
+    assert 0 < few < more < many == most
+    assert all(settled(wide(5), F=F, m=0).sparsity == 0 for F in (16, 4096))
 
 
 def test_the_phase_settles_its_settings_on_its_documents() -> None:

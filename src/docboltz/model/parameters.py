@@ -50,7 +50,8 @@ class Parameters:
 
     def copy(self) -> Parameters:
         """Return the same parameters in memory of their own, W word by word."""
-        return Parameters(self.W.T.clone().T, self.a.clone(), self.b.clone())
+        word_by_word = self.W.T.clone(memory_format=torch.contiguous_format)
+        return Parameters(word_by_word.T, self.a.clone(), self.b.clone())
 
     @classmethod
     def initial(

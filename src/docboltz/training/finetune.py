@@ -114,8 +114,8 @@ class MaximumLikelihood:
             self._pool = start_pool(
                 p.n_topics, documents.d, rungs=s.rungs, bridge=s.bridge, generator=generator
             )
-            for _ in range(WARM_UP):
-                self._sweep(self._pool, generator)
+            for number in range(WARM_UP):
+                self._sweep(self._pool, self.variant(number), generator)
         self._seen = {name: p.b.new_zeros(()) for name in names}
         self._frequency = word_frequency(documents.counts).to(p.W.dtype)  # (K,)
         self._row_mean = p.W @ self._frequency  # (F,)
@@ -131,8 +131,8 @@ class MaximumLikelihood:
         return decayed_rate(update, initial=initial, after=s.halve_after)
 
     def variant(self, update: int) -> int:
-        """All updates are made of the same operations."""
-        return 0
+        """Which rungs the first sweep exchanges: not the pairs of the last one before it."""
+        return update * self.settings.sweeps % 2
 
     def gradients(self, batch: Batch, variant: int, generator: Random) -> list[Tensor]:
         """Statistics of the data less those of the model, for Wᵀ, b and row means; moves chains."""
@@ -143,7 +143,7 @@ class MaximumLikelihood:
         if self._pool is None:
             model, seen = self._from_data(batch, topics, generator)
         else:
-            seen = self._sweep(self._pool, generator)
+            seen = self._sweep(self._pool, variant, generator)
             model = model_statistics(p, self._pool)
         seen |= {"data_activity": data.a.mean(), "model_activity": model.a.mean()}
         for name, value in seen.items():
@@ -156,10 +156,10 @@ class MaximumLikelihood:
         """Give each row of W the mean it was meant to have."""
         self._p.W.add_((self._row_mean - self._p.W @ self._frequency)[:, None])
 
-    def _sweep(self, pool: ChainPool, generator: Random) -> dict[str, Tensor]:
+    def _sweep(self, pool: ChainPool, first: int, generator: Random) -> dict[str, Tensor]:
         """Move the chains, in place."""
         now = pool
-        for parity in range(self.settings.sweeps):
+        for parity in range(first, first + self.settings.sweeps):
             now, info = sweep(self._p, now, parity, generator=generator)
         pool.topics.copy_(now.topics)
         pool.walker.copy_(now.walker)

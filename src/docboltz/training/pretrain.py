@@ -10,6 +10,7 @@ document are divided by D, so that each document counts once, as it does in the 
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 
 import torch
@@ -108,7 +109,7 @@ class ContrastiveDivergence:
     def __init__(self, settings: Pretraining) -> None:
         self.settings = settings
         self.updates, self.batch_size = settings.updates, settings.batch_size
-        self.average_from = settings.updates  # never
+        self.average_from = sys.maxsize  # never
 
     def begin(self, p: Parameters, documents: Documents, generator: torch.Generator) -> Momentum:
         """Settle the settings; nothing else is needed but the parameters."""
@@ -129,13 +130,10 @@ class ContrastiveDivergence:
 
     def gradients(self, batch: Batch, variant: int, generator: Random) -> list[Tensor]:
         """Contrastive divergence and the pull towards sparsity, for Wᵀ and b."""
-        s, p = self.settings, self._p
-        data, model = contrast(p, batch, steps=variant, generator=generator)
-        pull = data.topics
-        if s.sparsity:
-            # A document's pull adds to the topics its words are multiplied with.
-            pull = pull + s.sparsity * sparsity_pull(data.topics, target=s.sparsity_target)
-        return contrast_gradients(data, model, pull)
+        s = self.settings
+        data, model = contrast(self._p, batch, steps=variant, generator=generator)
+        weighted = weighted_topics(data.topics, s.sparsity or 0, target=s.sparsity_target)
+        return contrast_gradients(data, model, weighted)
 
     def settle(self) -> None:
         """Steps need no correction."""
@@ -185,25 +183,31 @@ def contrast(p: Parameters, batch: Batch, *, steps: int, generator: Random) -> t
     return Side(dense(batch.shares), data_topics), Side(dense(words), model_topics)
 
 
-def contrast_gradients(data: Side, model: Side, pull: Tensor) -> list[Tensor]:
+def contrast_gradients(data: Side, model: Side, weighted: Tensor) -> list[Tensor]:
     """⟨h x̄ᵀ⟩ on the data less ⟨h x̄ᵀ⟩ on the model, averaged over B documents, and the same for b.
 
-    Wᵀ's is (K, F), as Wᵀ lies in memory. `pull` stands for the topics on the data's side.
+    Wᵀ's is (K, F), as Wᵀ lies in memory. `weighted` are the topics of the data divided by B, or
+    what takes their place.
     """
-    share = 1 / len(pull)
-    W = data.shares.T @ (pull * share)
-    W.addmm_(model.shares.T, model.topics, alpha=-share)
+    W = data.shares.T @ weighted
+    W.addmm_(model.shares.T, model.topics, alpha=-1 / len(weighted))
     if kernels.serve(W):
         return [W, kernels.mean_difference(data.shares, model.shares)]
     return [W, data.shares.mean(0) - model.shares.mean(0)]
 
 
-def sparsity_pull(topics: Tensor, *, target: float) -> Tensor:
-    """−∂/∂input of B · Σ_j KL(target ‖ q_j), q_j the mean activity of topic j in the batch: (B, F).
+def weighted_topics(topics: Tensor, sparsity: float, *, target: float) -> Tensor:
+    """(h + sparsity · pull) / B for the topics' means h of B documents: (B, F).
 
-    `topics` (B, F) are their means for each document. With a document's words, divided by D like
-    its other statistics, it makes the gradient of W.
+    The pull is −∂/∂input of B Σ_j KL(target ‖ q_j), q_j the mean activity of topic j in the batch.
+    Multiplied with a document's words, divided by D like its other statistics, it is the
+    gradient of W.
     """
+    if kernels.serve(topics):
+        return kernels.weighted_topics(topics, sparsity, target)
+    if not sparsity:
+        return topics / len(topics)
     q = topics.mean(0).clamp(1e-6, 1 - 1e-6)
     # ∂KL/∂q = (q − target) / (q (1 − q)), and a document moves q by h (1 − h) / B.
-    return -(q - target) / (q * (1 - q)) * topics * (1 - topics)
+    slope = -sparsity * (q - target) / (q * (1 - q))
+    return topics * (1 + slope * (1 - topics)) / len(topics)

@@ -83,14 +83,14 @@ class Run:
             trainer.advance(min(CHUNK, to_look, end - trainer.update), asked)
             done = trainer.update - self._start
             progress(done, end - self._start)
-            if asked():
-                self._write()
-                self._keep(trainer.learnt, trainer.update)
-                raise KeyboardInterrupt
             if done % LOOK == 0 or trainer.update == end:
                 self._look()
                 if time.monotonic() - self._saved > SAVE_SECONDS:
                     self._write()
+            if asked():
+                self._write()
+                self._keep(trainer.learnt, trainer.update)
+                raise KeyboardInterrupt
         self._keep(trainer.learnt if self._best is None else self._best, trainer.update)
 
     def _look(self) -> None:
@@ -179,7 +179,7 @@ class Run:
         self._trainer = trainer = self._begin(self._number)
         trainer.update = facts["update"]
         for name, tensor in trainer.tensors().items():
-            tensor.copy_(tensors[name])
+            tensor.copy_(tensors[name].view(tensor.shape))  # files hold no tensors without axes
         trainer.generator.set_state(tensors["generator"])
         self.history, self._waited = facts["history"], facts["waited"]
         self._seen_at = facts["seen_at"]

@@ -65,6 +65,8 @@ class Trainer:
     def __init__(
         self, phase: Phase, p: Parameters, documents: Documents, *, seed: int, first: int = 0
     ) -> None:
+        if not p.W.T.is_contiguous():  # optimisers go through memory as it lies
+            raise ValueError("W must lie word by word in memory: Parameters.copy makes it so.")
         self.phase, self.parameters, self.documents = phase, p, documents
         self.update, self._first = first, first
         device = p.W.device

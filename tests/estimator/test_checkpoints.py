@@ -1,0 +1,202 @@
+"""Training that is stopped, killed or taken up again."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import docboltz
+from docboltz import Finetuning, OverReplicatedSoftmax, Pretraining, ReplicatedSoftmax, Validation
+from docboltz.errors import InvalidModelFile, InvalidParameter, TrainingDiverged
+from docboltz.training.trainer import Trainer
+from tests.test_laws import corpus
+
+UPDATES = 130
+
+
+def model(checkpoint: Path | None, **changes: object) -> OverReplicatedSoftmax:
+    settings: dict = {
+        "pretraining": Pretraining(updates=UPDATES, more_steps_every=50),
+        "finetuning": Finetuning(updates=60, rungs=16, bridge=4, batch_size=32),
+        "validation": Validation(share=0.2, patience=100),
+        "random_state": 0,
+        "device": "cpu",
+        "checkpoint": checkpoint,
+    }
+    return OverReplicatedSoftmax(4, **(settings | changes))
+
+
+def stop_after(monkeypatch: pytest.MonkeyPatch, updates: int) -> None:
+    """Press Ctrl-C during an update, counted over all phases."""
+    real, made = Trainer._step, []
+
+    def step(self: Trainer, *args: object) -> None:
+        real(self, *args)
+        made.append(1)
+        if len(made) == updates:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(Trainer, "_step", step)
+
+
+def assert_same_bits(a: OverReplicatedSoftmax, b: OverReplicatedSoftmax) -> None:
+    assert np.array_equal(a.components_, b.components_)
+    assert np.array_equal(a.intercept_visible_, b.intercept_visible_)
+    assert a.history_ == b.history_
+    assert a.n_updates_ == b.n_updates_
+
+
+@pytest.mark.parametrize("updates", [1, 77, 100, UPDATES, UPDATES + 1, UPDATES + 55])
+def test_a_stopped_fit_goes_on_to_the_same_bits(tmp_path, monkeypatch, updates: int) -> None:
+    X, folder = corpus(200), tmp_path / "run"
+    expected = model(None).fit(X)
+    with monkeypatch.context() as patch:
+        stop_after(patch, updates)
+        stopped = model(folder)
+        with pytest.raises(KeyboardInterrupt, match=r"(?s)saved in .*run\. The same call goes on"):
+            stopped.fit(X)
+    assert stopped.n_updates_ == updates
+    assert np.isfinite(stopped.transform(X)).all(), "what was learnt until then is there"
+    assert_same_bits(model(folder).fit(X), expected)
+    assert not folder.exists(), "a finished run needs no checkpoint"
+
+
+def test_without_a_seed_the_checkpoint_has_one(tmp_path, monkeypatch) -> None:
+    X = corpus(100)
+    with monkeypatch.context() as patch:
+        stop_after(patch, 50)
+        with pytest.raises(KeyboardInterrupt):
+            model(tmp_path / "run", random_state=None).fit(X)
+    fitted = model(tmp_path / "run", random_state=None).fit(X)
+    assert fitted.n_updates_ == UPDATES + 60
+
+
+def test_a_killed_fit_goes_on_to_the_same_bits(tmp_path) -> None:
+    """kill -9 at whatever moment: what is on disk is whole, and goes on to the same bits."""
+    X, folder = corpus(200), tmp_path / "run"
+    long = {"pretraining": Pretraining(updates=2000, more_steps_every=500)}
+    program = (
+        "import docboltz.training.run as run\n"
+        "from docboltz import Pretraining\n"
+        "from tests.estimator.test_checkpoints import corpus, model\n"
+        "run.SAVE_SECONDS = 0.0\n"
+        f"model({str(folder)!r}, pretraining=Pretraining(updates=2000, more_steps_every=500))"
+        ".fit(corpus(200))\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", program])
+    until = time.monotonic() + 60
+    while not (folder / "model.json").exists() and time.monotonic() < until:
+        time.sleep(0.01)
+    time.sleep(0.3)
+    process.kill()
+    process.wait()
+    assert (folder / "model.json").exists(), "the run ended, or never began"
+    saved = json.loads((folder / "model.json").read_text())["settings"]["facts"]
+    assert 0 < saved["update"] <= 2000
+    assert_same_bits(model(folder, **long).fit(X), model(None, **long).fit(X))
+
+
+@pytest.fixture
+def left(tmp_path, monkeypatch) -> Path:
+    """A checkpoint left behind by a stopped fit."""
+    with monkeypatch.context() as patch:
+        stop_after(patch, 50)
+        with pytest.raises(KeyboardInterrupt):
+            model(tmp_path / "run").fit(corpus(100))
+    return tmp_path / "run"
+
+
+def test_a_torn_checkpoint_is_never_loaded(left: Path) -> None:
+    (file,) = left.glob("*.safetensors")
+    whole = file.read_bytes()
+    for torn in (whole[: len(whole) // 2], whole[:-1] + bytes([whole[-1] ^ 1]), b""):
+        file.write_bytes(torn)
+        with pytest.raises(InvalidModelFile, match="remove the folder"):
+            model(left).fit(corpus(100))
+    file.write_bytes(whole)
+    model(left).fit(corpus(100))
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"n_components": 5}, "n_components is"),
+        ({"latent_words": 7}, "latent_words is"),
+        ({"finetuning": None, "validation": None}, "finetuning, validation are"),
+        ({"random_state": 1}, "random_state is"),
+    ],
+)
+def test_a_checkpoint_of_other_settings_is_refused(left: Path, changes: dict, named: str) -> None:
+    with pytest.raises(InvalidParameter, match=f"of another run: {named} not the same"):
+        model(left).set_params(**changes).fit(corpus(100))
+    assert left.exists()
+
+
+def test_a_checkpoint_of_other_documents_or_another_model_is_refused(left: Path) -> None:
+    with pytest.raises(InvalidParameter, match="documents is not the same"):
+        model(left).fit(corpus(101))
+    settings = model(left).get_params()
+    del settings["latent_words"]
+    other = ReplicatedSoftmax(**settings)
+    with pytest.raises(InvalidParameter, match="of another run: model is not the same"):
+        other.fit(corpus(100))
+
+
+def test_how_a_run_is_shown_or_used_may_change(left: Path) -> None:
+    model(left, verbose=True, inference="mean_field").fit(corpus(100))
+
+
+def test_a_checkpoint_and_a_model_are_not_taken_for_each_other(left: Path, tmp_path) -> None:
+    with pytest.raises(InvalidModelFile, match="a saved training checkpoint, not a"):
+        docboltz.load(left)
+    model(None).fit(corpus(100)).save(tmp_path / "model")
+    with pytest.raises(InvalidParameter, match="holds a model, not a training checkpoint"):
+        model(tmp_path / "model").fit(corpus(100))
+
+
+def test_a_folder_with_other_things_is_refused_before_training(tmp_path) -> None:
+    (tmp_path / "letter.txt").write_text("dear reader")
+    with pytest.raises(InvalidParameter, match="holds other things"):
+        model(tmp_path).fit(corpus(100))
+    with pytest.raises(InvalidParameter, match="'checkpoint' parameter of OverReplicatedSoftmax"):
+        model(None).set_params(checkpoint=3).fit(corpus(100))
+
+
+def test_divergence_keeps_the_last_good_state_and_removes_the_checkpoint(
+    tmp_path, monkeypatch
+) -> None:
+    real, made = Trainer._step, []
+
+    def step(self: Trainer, *args: object) -> None:
+        real(self, *args)
+        made.append(1)
+        if len(made) == 120:
+            self.parameters.W.fill_(float("nan"))
+
+    monkeypatch.setattr(Trainer, "_step", step)
+    broken = model(tmp_path / "run")
+    with pytest.raises(TrainingDiverged, match="after update 100"):
+        broken.fit(corpus(100))
+    assert broken.n_updates_ == 100
+    assert np.isfinite(broken.components_).all()
+    assert not (tmp_path / "run").exists()
+
+
+def test_held_out_documents_stop_training_and_the_best_state_is_kept() -> None:
+    """100 documents are soon learnt by heart by 16 topics; the held-out ones notice."""
+    settings = {
+        "pretraining": Pretraining(updates=5000, weight_decay=0, learning_rate=0.5),
+        "finetuning": None,
+        "validation": Validation(share=0.3, patience=3),
+    }
+    fitted = model(None, **settings).set_params(n_components=16).fit(corpus(100))
+    scores = [entry["validation_perplexity"] for entry in fitted.history_]
+    assert fitted.n_updates_ < 5000
+    assert len(scores) == scores.index(min(scores)) + 4

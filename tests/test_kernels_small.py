@@ -1,0 +1,447 @@
+"""Each kernel against plain torch, on a CUDA device. Random ones fail by chance once in a million.
+
+Float32 comparisons allow a few roundings of it; statistical ones are chi-square or binomial tests.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+import pytest
+import torch
+from scipy import stats
+from torch import Tensor
+
+from docboltz import kernels
+from docboltz.kernels import Seeds
+from docboltz.model import exact
+from docboltz.model.counts import SparseCounts, dense
+from docboltz.model.latent_words import FixedLatentWords
+from docboltz.model.parameters import Parameters
+from docboltz.sampling.chains import gibbs_sweep
+from docboltz.training.documents import Batch, Documents
+from docboltz.training.finetune import Finetuning, MaximumLikelihood
+from docboltz.training.pretrain import ContrastiveDivergence, Pretraining
+from docboltz.training.trainer import Phase, Trainer
+from tests.conftest import random_counts, random_parameters
+from tests.model.test_conditionals import sparse
+from tests.training.fakes import small_parameters
+from tests.training.test_pretrain import contrastive_divergence, exact_contrastive_divergence
+
+pytestmark = pytest.mark.gpu
+
+DEVICE = "cuda"
+FAILURE_RATE = 1e-6
+FLOATS = pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+
+
+def generator(seed: int = 0) -> torch.Generator:
+    return torch.Generator(DEVICE).manual_seed(seed)
+
+
+def normal(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float32) -> Tensor:
+    """The same numbers on every device."""
+    g = torch.Generator().manual_seed(seed)
+    return torch.randn(*shape, generator=g, dtype=torch.float64).to(DEVICE, dtype)
+
+
+def assert_drawn_from(observed: Tensor, expected: Tensor) -> None:
+    """Chi-square of counts against expected counts, all large enough for the test to hold."""
+    assert expected.min() >= 5, "too few expected draws for a chi-square test"
+    found = stats.chisquare(observed.double().cpu().numpy(), expected.double().cpu().numpy())
+    assert found.pvalue > FAILURE_RATE
+
+
+# ---- documents ----
+
+
+def corpus(K: int, dtype: torch.dtype, whole: torch.dtype) -> tuple[SparseCounts, Tensor]:
+    """Documents of few words, of more than 1,024 different ones, and of all words; and dense."""
+    x = torch.zeros(4, K, dtype=dtype)
+    x[0, K - 1] = 3
+    x[1, ::2] = 1 + torch.arange(len(x[1, ::2])) % 5
+    x[2] = 1
+    x[3, 0], x[3, K // 2] = 1, 0.25
+    c = sparse(x)
+    compact = SparseCounts(c.starts.to(whole), c.words.to(whole), c.counts, K)
+    return compact.to(DEVICE), x.to(DEVICE)
+
+
+@FLOATS
+@pytest.mark.parametrize("whole", [torch.int32, torch.int64])
+@pytest.mark.parametrize("K", [5, 1024, 2600])
+def test_picked_shares_are_rows_divided_by_their_sums(
+    K: int, whole: torch.dtype, dtype: torch.dtype
+) -> None:
+    counts, x = corpus(K, dtype, whole)
+    n = x.sum(1)
+    index = torch.tensor([3, 1, 1, 0, 2], device=DEVICE)
+    shares, picked_n, picked_d = kernels.pick_shares(
+        counts.starts, counts.words, counts.counts, K, (n, n + 7), index
+    )
+    torch.testing.assert_close(shares, (x / n[:, None])[index])
+    torch.testing.assert_close(picked_n, n[index])
+    torch.testing.assert_close(picked_d, n[index] + 7)
+
+
+def test_a_word_that_comes_twice_in_a_row_counts_twice() -> None:
+    starts, words = torch.tensor([0, 3], device=DEVICE), torch.tensor([1, 0, 1], device=DEVICE)
+    counts, n = torch.tensor([1.0, 2.0, 5.0], device=DEVICE), torch.tensor([8.0], device=DEVICE)
+    index = torch.zeros(1, dtype=torch.long, device=DEVICE)
+    shares, _, _ = kernels.pick_shares(starts, words, counts, 3, (n, n), index)
+    assert shares.tolist() == [[0.25, 0.75, 0.0]]
+
+
+def test_documents_on_the_device_are_those_of_plain_torch() -> None:
+    counts, index = sparse(random_counts(9, 30).float()), torch.tensor([4, 0, 8, 4])
+    there, here = (
+        Documents.of(counts, FixedLatentWords(3), torch.device(device)).pick(index.to(device))
+        for device in (DEVICE, "cpu")
+    )
+    assert isinstance(there.shares, Tensor)
+    torch.testing.assert_close(there.shares.cpu(), dense(here.shares))
+    assert torch.equal(there.n.cpu(), here.n)
+    assert torch.equal(there.d.cpu(), here.d)
+
+
+# ---- softmax ----
+
+
+@FLOATS
+@pytest.mark.parametrize("K", [1, 7, 1000, 4096, 4097, 10_001])
+def test_softmax(K: int, dtype: torch.dtype) -> None:
+    logits = 5 * normal(3, K, dtype=dtype)
+    found = kernels.softmax(logits)
+    torch.testing.assert_close(found, torch.softmax(logits, 1))
+    torch.testing.assert_close(found.sum(1), torch.ones_like(found[:, 0]))
+
+
+def test_softmax_of_extreme_logits() -> None:
+    """Shifts too large for exp, and words that cannot be."""
+    logits = normal(4, 5000)
+    shifted = logits + torch.tensor([1e4, -1e4, 300.0, 0.0], device=DEVICE)[:, None]
+    shifted[:, 4500] = float("-inf")
+    shifted[3, :4999] = float("-inf")
+    found = kernels.softmax(shifted)
+    torch.testing.assert_close(found, torch.softmax(shifted, 1))
+    assert (found[:, 4500] == 0).all()
+    assert found[3, 4999] == 1
+
+
+# ---- words ----
+
+
+@FLOATS
+@pytest.mark.parametrize("K", [1, 2, 33, 4096, 5000])
+def test_word_shares_are_whole_words_of_their_document(K: int, dtype: torch.dtype) -> None:
+    """Lengths around and beyond the 512 words that are drawn at once."""
+    n = torch.tensor([1, 2, 511, 512, 513, 1024, 5000], device=DEVICE, dtype=dtype)
+    shares = kernels.draw_word_shares(normal(7, K, dtype=dtype), n, generator())
+    assert shares.dtype == dtype
+    # 5,000 float32 sums of 1/5,000 are off by up to 5,000 half-roundings of 6e-8.
+    atol = 3e-4 if dtype == torch.float32 else 1e-12
+    torch.testing.assert_close(shares.sum(1), torch.ones_like(n), atol=atol, rtol=0)
+    words = shares.double() * n[:, None].double()
+    torch.testing.assert_close(words, words.round(), atol=5000 * atol, rtol=0)
+    assert (shares >= 0).all()
+
+
+def test_fractional_lengths_are_rounded_and_at_least_one() -> None:
+    n = torch.tensor([2.6, 0.2, 3.4, 7.0], device=DEVICE)
+    shares = kernels.draw_word_shares(normal(4, 9), n, generator())
+    words = shares * torch.tensor([3.0, 1.0, 3.0, 7.0], device=DEVICE)[:, None]
+    torch.testing.assert_close(words, words.round(), atol=1e-5, rtol=0)
+    torch.testing.assert_close(shares.sum(1), torch.ones(4, device=DEVICE))
+
+
+def test_lengths_may_be_whole_numbers() -> None:
+    logits = normal(3, 9)
+    n = torch.tensor([1, 4, 700], device=DEVICE)
+    found = kernels.draw_word_shares(logits, n, generator())
+    assert torch.equal(found, kernels.draw_word_shares(logits, n.float(), generator()))
+
+
+@FLOATS
+@pytest.mark.parametrize("n", [3, 700])
+def test_words_have_their_probabilities(n: int, dtype: torch.dtype) -> None:
+    rows, K = 300, 11
+    logits = 1.5 * normal(1, K, dtype=dtype)
+    lengths = torch.full((rows,), n, device=DEVICE, dtype=dtype)
+    shares = kernels.draw_word_shares(logits.repeat(rows, 1), lengths, generator())
+    words = (shares.double() * n).round().sum(0)
+    assert_drawn_from(words, rows * n * torch.softmax(logits[0].double(), 0))
+
+
+def test_rows_have_distributions_of_their_own() -> None:
+    logits, n = 2 * normal(3, 8), torch.full((3,), 3000.0, device=DEVICE)
+    shares = kernels.draw_word_shares(logits, n, generator())
+    for row, probability in zip(shares, torch.softmax(logits.double(), 1), strict=True):
+        assert_drawn_from((row.double() * 3000).round(), 3000 * probability)
+
+
+def test_words_of_a_large_vocabulary_have_their_probabilities() -> None:
+    """Cumulative weights go on from block to block of 4,096 words."""
+    rows, K, n = 4, 10_000, 20_000
+    logits = normal(1, K)
+    lengths = torch.full((rows,), float(n), device=DEVICE)
+    shares = kernels.draw_word_shares(logits.repeat(rows, 1), lengths, generator())
+    words = (shares.double() * n).round().sum(0).view(100, 100)
+    expected = rows * n * torch.softmax(logits[0].double(), 0).view(100, 100)
+    assert_drawn_from(words.sum(1), expected.sum(1))  # neighbours together
+    assert_drawn_from(words.sum(0), expected.sum(0))  # every hundredth word together
+
+
+def test_the_joint_distribution_is_multinomial() -> None:
+    """Marginals can be right while draws are not independent: check whole count vectors."""
+    probability, n, rows = [0.2, 0.5, 0.3], 4, 4000
+    logits = torch.log(torch.tensor([probability], device=DEVICE)).repeat(rows, 1)
+    lengths = torch.full((rows,), float(n), device=DEVICE)
+    words = (kernels.draw_word_shares(logits, lengths, generator()) * n).round().long().cpu()
+    outcomes = [o for o in itertools.product(range(n + 1), repeat=3) if sum(o) == n]
+    observed = [int((words == torch.tensor(o)).all(1).sum()) for o in outcomes]
+    expected = [rows * stats.multinomial.pmf(o, n, probability) for o in outcomes]
+    assert_drawn_from(torch.tensor(observed), torch.tensor(expected))
+
+
+def test_the_words_drawn_at_once_are_not_drawn_again() -> None:
+    """1,024 tosses of a coin have variance 256; two times the same 512 would have 512."""
+    rows, n = 300, 1024
+    lengths = torch.full((rows,), float(n), device=DEVICE)
+    shares = kernels.draw_word_shares(torch.zeros(rows, 2, device=DEVICE), lengths, generator())
+    heads = shares[:, 0].double() * n
+    spread = float(((heads - n / 2) ** 2).sum() / (n / 4))
+    tail = stats.chi2(rows).cdf(spread)
+    assert FAILURE_RATE < tail < 1 - FAILURE_RATE
+
+
+@FLOATS
+@pytest.mark.parametrize("possible", [[0], [2], [4999], [1, 3], [0, 4096, 4999], [4095]], ids=str)
+def test_impossible_words_are_never_drawn(possible: list[int], dtype: torch.dtype) -> None:
+    logits = torch.full((2, 5000), float("-inf"), device=DEVICE, dtype=dtype)
+    logits[:, possible] = normal(2, len(possible), dtype=dtype)
+    n = torch.tensor([20_000.0, 1.0], device=DEVICE, dtype=dtype)
+    shares = kernels.draw_word_shares(logits, n, generator())
+    words = (shares.double() * n[:, None].double()).cpu()
+    assert (words[:, possible].sum(1) > 0.5).all()
+    words[:, possible] = 0
+    assert (words == 0).all()
+
+
+# ---- topics ----
+
+
+@FLOATS
+@pytest.mark.parametrize("F", [1, 5, 128, 1000])
+def test_topic_means_are_the_sigmoid_of_their_input(F: int, dtype: torch.dtype) -> None:
+    words_input, a = normal(6, F, dtype=dtype), normal(F, seed=1, dtype=dtype)
+    d = torch.tensor([0.5, 1, 2, 3, 10, 1000], device=DEVICE, dtype=dtype)
+    expected = torch.sigmoid(d[:, None] * (words_input + a))
+    mean, topics = kernels.draw_topics(words_input, a, d, generator())
+    torch.testing.assert_close(mean, expected)
+    torch.testing.assert_close(kernels.topic_mean(words_input, a, d), expected)
+    assert set(topics.unique().tolist()) <= {0.0, 1.0}
+    assert topics.dtype == dtype
+
+
+def test_certain_topics_are_certain() -> None:
+    words_input = torch.tensor([[1e4, -1e4, 30.0, -200.0]], device=DEVICE).repeat(5000, 1)
+    ones = torch.ones(5000, device=DEVICE)
+    mean, topics = kernels.draw_topics(
+        words_input, torch.zeros(4, device=DEVICE), ones, generator()
+    )
+    assert mean.isfinite().all()
+    assert (topics == torch.tensor([1.0, 0.0, 1.0, 0.0], device=DEVICE)).all()
+
+
+@FLOATS
+def test_topics_are_drawn_with_their_means_and_independently(dtype: torch.dtype) -> None:
+    """All eight states of three topics, against the product of their means."""
+    rows = 3000
+    words_input = torch.tensor([[-0.4, 0.1, 0.5]], device=DEVICE, dtype=dtype).repeat(rows, 1)
+    a = torch.tensor([0.1, -0.2, 0.0], device=DEVICE, dtype=dtype)
+    d = torch.full((rows,), 2.0, device=DEVICE, dtype=dtype)
+    mean, topics = kernels.draw_topics(words_input, a, d, generator())
+    states = (topics.long() << torch.arange(3, device=DEVICE)).sum(1)
+    h = torch.tensor(list(itertools.product((0, 1), repeat=3)), device=DEVICE).flip(1)
+    expected = rows * torch.where(h == 1, mean[0].double(), 1 - mean[0].double()).prod(1)
+    assert_drawn_from(torch.bincount(states, minlength=8), expected)
+
+
+def test_rare_topics_are_rare() -> None:
+    """A mean of 1e-4 in 2²² draws: expected 419, a binomial test."""
+    p = 1e-4
+    words_input = torch.full((64, 1024), p, device=DEVICE).logit()
+    ones, zeros = torch.ones(64, device=DEVICE), torch.zeros(1024, device=DEVICE)
+    _, topics = kernels.draw_topics(words_input, zeros, ones, generator())
+    assert stats.binomtest(int(topics.sum()), 2**16, p).pvalue > FAILURE_RATE
+
+
+# ---- seeds ----
+
+
+Draw = Callable[[Seeds], Tensor]
+
+
+def some_words(seeds: Seeds) -> Tensor:
+    lengths = torch.full((6,), 50.0, device=DEVICE)
+    return kernels.draw_word_shares(torch.zeros(6, 9, device=DEVICE), lengths, seeds)
+
+
+def some_topics(seeds: Seeds) -> Tensor:
+    zeros, ones = torch.zeros(6, 40, device=DEVICE), torch.ones(6, device=DEVICE)
+    return kernels.draw_topics(zeros, zeros[0], ones, seeds)[1]
+
+
+@pytest.mark.parametrize("draw", [some_words, some_topics])
+def test_draws_repeat_with_the_seed_and_never_within_an_update(draw: Draw) -> None:
+    seeds, again = Seeds(generator(3)), Seeds(generator(3))
+    first, second = draw(seeds), draw(seeds)
+    assert not torch.equal(first, second)
+    assert torch.equal(first, draw(again))
+    assert torch.equal(second, draw(again))
+    assert not torch.equal(first, draw(Seeds(generator(4))))
+    g = generator(3)
+    assert not torch.equal(draw(Seeds(g)), draw(Seeds(g))), "two updates drew the same"
+
+
+# ---- learning ----
+
+
+@FLOATS
+@pytest.mark.parametrize(("B", "K"), [(1, 1), (5, 33), (128, 1000), (300, 64)])
+def test_mean_difference(B: int, K: int, dtype: torch.dtype) -> None:
+    x, y = normal(B, K, dtype=dtype), normal(B, K, seed=1, dtype=dtype)
+    torch.testing.assert_close(kernels.mean_difference(x, y), x.mean(0) - y.mean(0))
+
+
+@FLOATS
+@pytest.mark.parametrize("shape", [(1,), (2048,), (70, 31)])
+def test_climb_is_a_step_with_momentum_and_decay(
+    shape: tuple[int, ...], dtype: torch.dtype
+) -> None:
+    """In place. Momentum and decay are float32 in the kernel, hence 1e-6 for float64 too."""
+    leaf, velocity, gradient = (normal(*shape, seed=seed, dtype=dtype) for seed in range(3))
+    rate = torch.tensor([0.3, 0.7], device=DEVICE, dtype=dtype).unbind()[1]
+    expected_velocity = 0.9 * velocity + 0.7 * (gradient - 0.01 * leaf)
+    expected_leaf = leaf + expected_velocity
+    kernels.climb(leaf, velocity, gradient, rate, 0.9, 0.01)
+    torch.testing.assert_close(velocity, expected_velocity, rtol=1e-6, atol=1e-6)
+    torch.testing.assert_close(leaf, expected_leaf, rtol=1e-6, atol=1e-6)
+
+
+# ---- all together ----
+
+
+@pytest.mark.parametrize("steps", [1, 3])
+def test_contrastive_divergence_is_its_exact_expectation(steps: int) -> None:
+    """Nine entries beyond 5.5 standard errors of 40 groups: by chance in 3 of 100,000 runs."""
+    p, document, m = random_parameters(3, 3, scale=0.7), torch.tensor([2.0, 1.0, 0.0]).double(), 5.0
+    there, g = p.to(DEVICE), generator()
+    shares = (document / 3).to(DEVICE).expand(100, 3).contiguous()
+    n = torch.full((100,), 3.0, device=DEVICE, dtype=torch.float64)
+    batch = Batch(shares, n, n + m)
+    draws = torch.stack(
+        [contrastive_divergence(there, batch, steps=steps, generator=g)[0] for _ in range(20)]
+    ).cpu()
+    mean, error = draws.mean(0), draws.std(0) / 20**.5
+    expected = exact_contrastive_divergence(p, document, m, steps)
+    assert ((mean - expected).abs() < 5.5 * error + 1e-12).all()
+    other = exact_contrastive_divergence(p, document, 0.0, steps)
+    assert not ((mean - other).abs() < 5.5 * error).all(), "the test cannot tell M = 5 from M = 0"
+
+
+@FLOATS
+def test_a_sweep_leaves_the_exact_distribution_as_it_is(dtype: torch.dtype) -> None:
+    """Start in p_D exactly: after three sweeps it must still be p_D."""
+    p, chains, d = random_parameters(3, 5, scale=0.3), 3000, 4.0
+    prior = exact.prior(p, torch.tensor([d]).double())[0]
+    start = torch.multinomial(
+        prior, chains, replacement=True, generator=torch.Generator().manual_seed(0)
+    )
+    there, g = p.to(DEVICE, dtype), generator()
+    topics = exact.topic_states(p)[start].to(DEVICE, dtype)
+    for _ in range(3):
+        lengths = torch.full((chains,), d, device=DEVICE, dtype=dtype)
+        topics, _ = gibbs_sweep(there, topics, lengths, generator=g)
+    states = (topics.long() << torch.arange(3, device=DEVICE)).sum(1)
+    assert_drawn_from(torch.bincount(states, minlength=8), chains * prior)
+
+
+class Eager:
+    """Calls functions where a Replay would replay them."""
+
+    def __init__(self, generator: torch.Generator, tensors: dict[str, Tensor]) -> None:
+        pass
+
+    def __call__(self, key: object, function: Callable[[], None]) -> None:
+        function()
+
+
+def pretraining() -> ContrastiveDivergence:
+    """CD-1 to CD-3, so that three graphs are recorded."""
+    return ContrastiveDivergence(
+        Pretraining(
+            updates=40,
+            batch_size=8,
+            learning_rate=0.3,
+            more_steps_every=13,
+            max_steps=3,
+            sparsity=1,
+        )
+    )
+
+
+def finetuning() -> MaximumLikelihood:
+    """With and without averaging, in two graphs."""
+    return MaximumLikelihood(
+        Finetuning(updates=40, batch_size=8, learning_rate=0.01, rungs=20, bridge=5, gibbs_steps=2)
+    )
+
+
+def finetuning_from_data() -> MaximumLikelihood:
+    return MaximumLikelihood(
+        Finetuning(updates=40, batch_size=8, learning_rate=0.01, chains="data", sweeps=2)
+    )
+
+
+PHASES = pytest.mark.parametrize("make", [pretraining, finetuning, finetuning_from_data])
+
+
+def trained(make: Callable[[], Phase], dtype: torch.dtype, *, seed: int = 0) -> Trainer:
+    """Forty updates of a phase on a small corpus."""
+    counts = sparse(random_counts(30, 50).to(dtype))
+    documents = Documents.of(counts, FixedLatentWords(4), torch.device(DEVICE))
+    p = small_parameters(6, 50, dtype=dtype)
+    there = Parameters(p.W.T.contiguous().to(DEVICE).T, p.a.to(DEVICE), p.b.to(DEVICE))
+    trainer = Trainer(make(), there, documents, seed=seed)
+    for _ in range(2):
+        trainer.advance(20)
+    return trainer
+
+
+def state(trainer: Trainer) -> dict[str, Tensor]:
+    return {**trainer.tensors(), "generator": trainer.generator.get_state()}
+
+
+@PHASES
+def test_a_replayed_run_is_finite_and_repeats_with_its_seed(make: Callable[[], Phase]) -> None:
+    one, other = trained(make, torch.float32), trained(make, torch.float32)
+    assert one.update == 40
+    for name, tensor in state(one).items():
+        assert torch.equal(tensor, state(other)[name]), name
+        assert tensor.isfinite().all(), name
+    assert not torch.equal(one.learnt.W, trained(make, torch.float32, seed=1).learnt.W)
+
+
+@PHASES
+def test_a_replayed_run_is_the_run_without_replay(
+    make: Callable[[], Phase], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same random numbers in float64, where no rounding turns a draw; moments of 1e-9 aside."""
+    replayed = trained(make, torch.float64)
+    monkeypatch.setattr("docboltz.training.trainer.Replay", Eager)
+    eager = trained(make, torch.float64)
+    assert torch.equal(replayed.generator.get_state(), eager.generator.get_state())
+    for name, tensor in replayed.tensors().items():
+        torch.testing.assert_close(tensor, eager.tensors()[name], rtol=1e-6, atol=1e-9)

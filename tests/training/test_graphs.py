@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from docboltz.training.graphs import Replay
+
+
+def test_a_replayed_function_does_what_a_call_does(device: str) -> None:
+    """Every call counts once, the first too; random numbers are those of plain calls; another key
+    is another function."""
+    g, plain = (torch.Generator(device).manual_seed(7) for _ in range(2))
+    total, drawn = torch.zeros(3, device=device), torch.zeros(4, 3, device=device)
+    place = torch.zeros(1, dtype=torch.long, device=device)
+    replay = Replay(g, {"total": total, "drawn": drawn, "place": place})
+
+    def add() -> None:
+        total.add_(1)
+        drawn.index_copy_(0, place, torch.rand(1, 3, generator=g, device=device))
+        place.add_(1)
+
+    for calls in range(1, 5):
+        replay("add", add)
+        assert total.tolist() == [calls] * 3
+    expected = [torch.rand(1, 3, generator=plain, device=device) for _ in range(4)]
+    assert torch.equal(drawn, torch.cat(expected))
+    assert torch.equal(g.get_state(), plain.get_state())
+
+    def double() -> None:
+        total.mul_(2)
+
+    replay("double", double)
+    assert total.tolist() == [8] * 3
+
+
+@pytest.mark.gpu
+def test_a_function_is_called_twice_and_then_replayed() -> None:
+    """Once to warm up, once to record: Python has no part in what follows."""
+    calls, total = [], torch.zeros(1, device="cuda")
+    replay = Replay(torch.Generator("cuda"), {"total": total})
+
+    def add() -> None:
+        calls.append(1)
+        total.add_(1)
+
+    for _ in range(10):
+        replay("add", add)
+    assert total.item() == 10
+    assert len(calls) == 2
