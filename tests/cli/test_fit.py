@@ -3,7 +3,9 @@
 import gzip
 import json
 import os
+import signal
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +14,8 @@ from pyarrow import parquet
 
 from docboltz.corpus.decoding import looks_binary
 from docboltz.text_model import TextModel
+from docboltz.training.recipes import RECIPES
+from docboltz.training.trainer import Trainer
 
 from .conftest import SMALL, write_json_lines
 from .texts import ENGLISH, GERMAN, lines, records
@@ -247,3 +251,72 @@ def test_a_model_is_replaced_by_a_good_one_only(docboltz, model, corpus, tmp_pat
         json.loads((model / "model.json").read_text())["settings"]["parameters"]["random_state"]
         == 5
     )
+
+
+def interrupt_update(monkeypatch, number):
+    """Press Ctrl-C during the update with this number."""
+    real, made = Trainer._step, []
+
+    def step(self, *arguments):
+        real(self, *arguments)
+        made.append(1)
+        if len(made) == number:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(Trainer, "_step", step)
+
+
+@pytest.mark.parametrize("recipe", ["quick", "full"])
+def test_the_same_command_goes_on_after_an_interrupt(
+    docboltz, corpus, tmp_path, monkeypatch, recipe
+):
+    command = ("fit", corpus, "--recipe", recipe, *SMALL)
+    small = replace(RECIPES["full"]["finetuning"], rungs=8, bridge=2, updates=10)
+    monkeypatch.setitem(RECIPES["full"], "finetuning", small)
+    with monkeypatch.context() as patch:
+        interrupt_update(patch, 7)
+        stopped = docboltz(*command, "--out", tmp_path / "model")
+    assert stopped.code == 130
+    assert "usable as it is, after 7 updates. Run the same command again" in stopped.err
+    assert docboltz("search", tmp_path / "model", "players").code == 0
+    again = docboltz(*command, "--out", tmp_path / "model")
+    assert again.code == 0
+    assert f"Going on from the checkpoint in {tmp_path / 'model.checkpoint'}." in again.err
+    assert not (tmp_path / "model.checkpoint").exists()
+    assert docboltz(*command, "--out", tmp_path / "at-once").code == 0
+    one, other = (TextModel.load(tmp_path / name).model for name in ("model", "at-once"))
+    assert np.array_equal(one.components_, other.components_)
+
+
+def test_other_settings_do_not_go_on_from_a_checkpoint(docboltz, corpus, tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        interrupt_update(patch, 7)
+        docboltz("fit", corpus, "--out", tmp_path / "model", *SMALL)
+    more = ("--topics", "5", "--updates", "20", "--min-df", "1")
+    complaint = docboltz("fit", corpus, "--out", tmp_path / "model", "-q", *more).complaint
+    assert "is of another run: n_components is not the same" in complaint
+
+
+def test_validation_and_recipes_are_options(docboltz, corpus, tmp_path):
+    command = ("fit", corpus, "--out", tmp_path / "model", *SMALL)
+    assert docboltz(*command, "--validation", "0.2", "-q").code == 0
+    assert TextModel.load(tmp_path / "model").model.validation.share == 0.2
+    complaint = docboltz(*command, "--recipe", "slow", "--replace").complaint
+    assert "must be 'quick' or 'full' or 'paper'. Got 'slow' instead" in complaint
+
+
+def test_divergence_saves_the_last_good_state(docboltz, corpus, tmp_path, monkeypatch):
+    real, made = Trainer._step, []
+
+    def step(self, *arguments):
+        real(self, *arguments)
+        made.append(1)
+        if len(made) == 150:
+            self.parameters.W.fill_(float("nan"))
+
+    monkeypatch.setattr(Trainer, "_step", step)
+    options = ("--topics", "4", "--updates", "300", "--min-df", "1", "-q")
+    complaint = docboltz("fit", corpus, "--out", tmp_path / "model", *options).complaint
+    assert "after update 100" in complaint
+    assert f"It is saved in {tmp_path / 'model'}" in complaint
+    assert TextModel.load(tmp_path / "model").model.n_updates_ == 100

@@ -34,15 +34,11 @@ def documents_of(counts: Tensor, latent_words: LatentWords | int = 0) -> Documen
     return Documents.of(sparse(counts), latent_words, CPU)
 
 
-def word_by_word(p: Parameters) -> Parameters:
-    """The same parameters with W laid out as training lays it out, in memory of their own."""
-    return Parameters(p.W.T.contiguous().clone().T, p.a.clone(), p.b.clone())
-
-
 def small_parameters(
     F: int, K: int, *, scale: float = 0.1, dtype: torch.dtype = torch.float64
 ) -> Parameters:
-    return word_by_word(random_parameters(F, K, scale=scale).to("cpu", dtype))
+    """A random model with W laid out as training lays it out."""
+    return random_parameters(F, K, scale=scale).to("cpu", dtype).copy()
 
 
 class Plain:

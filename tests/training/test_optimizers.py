@@ -112,24 +112,3 @@ def test_tensors_are_the_live_ones(make: Make) -> None:
     assert torch.equal(first, second)
     other.step(gradient(4), rate(0.1))
     assert not torch.equal(one.tensors().popitem()[1], other.tensors().popitem()[1])
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        momentum,
-        pytest.param(
-            adam,
-            marks=pytest.mark.xfail(
-                strict=True,
-                reason="BUG in src: torch's fused Adam reads leaf and gradient as flat memory",
-            ),
-        ),
-    ],
-)
-def test_a_step_does_not_depend_on_how_a_leaf_lies_in_memory(make: Make) -> None:
-    gradient = torch.tensor([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0]]).double()
-    by_row, by_column = torch.zeros(3, 2).double(), torch.zeros(2, 3).double().T
-    for leaf in (by_row, by_column):
-        make([leaf]).step([gradient], rate(0.1))
-    torch.testing.assert_close(by_row, by_column)

@@ -19,7 +19,7 @@ from docboltz.training.pretrain import (
     Pretraining,
     contrast,
     contrast_gradients,
-    sparsity_pull,
+    weighted_topics,
 )
 from tests.conftest import random_counts, random_parameters
 from tests.training.fakes import batch_of, documents_of, seeded, small_parameters
@@ -32,7 +32,7 @@ def contrastive_divergence(
 ) -> tuple[Tensor, Tensor]:
     """The gradients of W (F, K) and b, no decay and no sparsity."""
     data, model = contrast(p, batch, steps=steps, generator=generator)
-    W, b = contrast_gradients(data, model, data.topics)
+    W, b = contrast_gradients(data, model, data.topics / len(data.topics))
     return W.T, b
 
 
@@ -157,6 +157,11 @@ def test_documents_of_fractional_length_are_reconstructed_in_whole_words() -> No
     assert {3.0, 1.0} == set(drawn.sum(1).round().tolist())
 
 
+def sparsity_pull(topics: Tensor, *, target: float) -> Tensor:
+    """What the penalty, at strength 1, adds to the topics of the data divided by B: (B, F)."""
+    return weighted_topics(topics, 1.0, target=target) - topics / len(topics)
+
+
 def test_sparsity_gradient_is_autograds() -> None:
     p, counts = random_parameters(3, 5, scale=0.3), random_counts(6, 5)
     n, m, target = lengths(counts), torch.full((6,), 4.0).double(), 0.2
@@ -168,15 +173,23 @@ def test_sparsity_gradient_is_autograds() -> None:
     q = torch.sigmoid(value.detach() + drive - drive.detach()).mean(0)
     kl = target * torch.log(target / q) + (1 - target) * torch.log((1 - target) / (1 - q))
     (-kl.sum()).backward()
-    found = sparsity_pull(topics, target=target).T @ shares / 6
+    found = sparsity_pull(topics, target=target).T @ shares
     torch.testing.assert_close(found, W.grad)
+
+
+def test_sparsity_is_finite_where_a_topic_is_always_on_or_off() -> None:
+    topics = torch.tensor([0.0, 1.0, 0.5]).double().expand(4, 3)
+    found = weighted_topics(topics, 2.0, target=0.1)
+    assert found.isfinite().all()
+    torch.testing.assert_close(found[:, :2], topics[:, :2] / 4)  # no slope is left to pull at
+    torch.testing.assert_close(weighted_topics(topics, 0.0, target=0.1), topics / 4)
 
 
 def test_sparsity_moves_activity_towards_its_target() -> None:
     p, counts = random_parameters(4, 5, scale=0.1), random_counts(30, 5)
     m = torch.full((30,), 4.0).double()
     before = fast_topic_mean(p, counts, m)
-    pull = sparsity_pull(before, target=0.1).T @ (counts / lengths(counts)[:, None]) / 30
+    pull = sparsity_pull(before, target=0.1).T @ (counts / lengths(counts)[:, None])
     after = fast_topic_mean(Parameters(p.W + 0.1 * pull, p.a, p.b), counts, m)
     assert ((after.mean(0) - 0.1).abs() < (before.mean(0) - 0.1).abs()).all()
 
@@ -199,7 +212,7 @@ def test_gradients_add_sparsity_to_the_chains() -> None:
 
     plain, sparse = gradients(), gradients(sparsity=2.0, sparsity_target=0.3)
     pull = sparsity_pull(fast_topic_mean(p, counts, m), target=0.3)
-    expected = (counts / lengths(counts)[:, None]).T @ pull / 5
+    expected = (counts / lengths(counts)[:, None]).T @ pull
     torch.testing.assert_close(sparse[0] - plain[0], 2 * expected)
     assert torch.equal(sparse[1], plain[1])
 

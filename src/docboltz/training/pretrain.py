@@ -47,9 +47,9 @@ class Pretraining:
     """T in ε0 / (1 + t/T): the update at which the rate has fallen to half."""
     momentum: float = 0.9
     """Share of the last step that goes into the next."""
-    weight_decay: float | None = None
-    """Pull of W towards 0, per update, in units of the rate. None is 0.8/K for K words, at
-    most 8e-4: the gradients it works against are as small as word frequencies."""
+    weight_decay: float = 0.8
+    """Pull of W towards 0, per update, in units of the rate and of 1/K for K words (1/1,000 for
+    fewer): the gradients it works against are as small as word frequencies."""
     more_steps_every: int = 1000
     """Updates after which the chains get one Gibbs step more (CD-1, CD-2, …)."""
     max_steps: int = 5
@@ -77,10 +77,11 @@ class Pretraining:
         for name in ("halve_after", "initial_scale"):
             ok = is_number(getattr(self, name)) and getattr(self, name) > 0
             check(name, "a number above 0", ok, float)
-        for name in ("weight_decay", "sparsity"):
-            if getattr(self, name) is not None:
-                ok = is_number(getattr(self, name)) and getattr(self, name) >= 0
-                check(name, "a number of at least 0 or None", ok, float)
+        ok = is_number(self.weight_decay) and self.weight_decay >= 0
+        check("weight_decay", "a number of at least 0", ok, float)
+        if self.sparsity is not None:
+            ok = is_number(self.sparsity) and self.sparsity >= 0
+            check("sparsity", "a number of at least 0 or None", ok, float)
         ok = is_number(self.momentum) and 0 <= self.momentum < 1
         check("momentum", "a number from 0 up to, not including, 1", ok, float)
         ok = is_number(self.sparsity_target) and 0 < self.sparsity_target < 1
@@ -88,17 +89,14 @@ class Pretraining:
 
     def settled(self, n_topics: int, documents: Documents) -> Pretraining:
         """Choose what None leaves open, for so many topics and these documents."""
-        counts, n_words = documents.counts, documents.counts.n_words
-        rate, decay, sparsity = self.learning_rate, self.weight_decay, self.sparsity
+        rate, sparsity = self.learning_rate, self.sparsity
         if rate is None:
-            f = word_frequency(counts)
+            f = word_frequency(documents.counts)
             rate = min(0.3 / float(documents.d.double().mean() * (f @ f)), 1.5)
-        if decay is None:
-            decay = min(0.8 / n_words, 8e-4)
         if sparsity is None:
             latent = bool((documents.d > documents.n).any())
             sparsity = min((n_topics / 256) ** 2, 1.0) if latent else 0.0
-        return replace(self, learning_rate=rate, weight_decay=decay, sparsity=sparsity)
+        return replace(self, learning_rate=rate, sparsity=sparsity)
 
 
 class ContrastiveDivergence:
@@ -115,7 +113,8 @@ class ContrastiveDivergence:
         """Settle the settings; nothing else is needed but the parameters."""
         s = self.settings = self.settings.settled(p.n_topics, documents)
         self._p = p
-        return Momentum([p.W.T, p.b], [s.weight_decay or 0, 0], momentum=s.momentum)
+        decay = s.weight_decay / max(p.n_words, 1000)
+        return Momentum([p.W.T, p.b], [decay, 0], momentum=s.momentum)
 
     def rate(self, update: int) -> float:
         """ε0 / (1 + t/T)."""
