@@ -174,10 +174,11 @@ def test_words_have_their_probabilities(n: int, dtype: torch.dtype) -> None:
 
 
 def test_rows_have_distributions_of_their_own() -> None:
-    logits, n = 2 * normal(3, 8), torch.full((3,), 40_000.0, device=DEVICE)
-    shares = kernels.draw_word_shares(logits, n, generator())
-    for row, probability in zip(shares, torch.softmax(logits.double(), 1), strict=True):
-        assert_drawn_from((row.double() * 40_000).round(), 40_000 * probability)
+    logits, n = 2 * normal(3, 8), torch.full((60,), 2_000.0, device=DEVICE)
+    shares = kernels.draw_word_shares(logits.repeat(20, 1), n, generator())
+    words = (shares.double() * 2_000).round().view(20, 3, 8).sum(0)
+    for row, probability in zip(words, torch.softmax(logits.double(), 1), strict=True):
+        assert_drawn_from(row, 40_000 * probability)
 
 
 def test_words_of_a_large_vocabulary_have_their_probabilities() -> None:

@@ -87,7 +87,9 @@ def softmax(logits: Tensor) -> Tensor:
 def draw_word_shares(logits: Tensor, n: Tensor, random: Random) -> Tensor:
     """Draw n_i words from softmax of row i of `logits` (B, K), as shares of the n_i: (B, K).
 
-    One program per row: cumulative weights in float64, then a binary search for each draw.
+    One program per row: cumulative weights in float64, then a binary search for each draw. Shares
+    are summed up in the type of the logits: in float32 a word's share of 40,000 words is off by up
+    to 3e-4 of itself, of 2,000 words by 1e-5.
     """
     B, K = logits.shape
     out = torch.empty_like(logits)
