@@ -50,3 +50,13 @@ def test_an_unknown_total_shows_none(monkeypatch):
         update(1000, None)
     assert "1,000 documents" in terminal.getvalue()
     assert "left" not in terminal.getvalue()
+
+
+def test_a_note_is_shown_where_there_is_room(monkeypatch):
+    for columns, shown in (("80", False), ("140", True)):
+        terminal = watched(monkeypatch)
+        monkeypatch.setenv("COLUMNS", columns)
+        with progress_bar("Training", "updates", shown=True) as update:
+            update(1000, 3000, "topics on 42%")
+        assert ("1,000/3,000 updates; topics on 42%" in terminal.getvalue()) == shown
+        assert "…" not in terminal.getvalue()

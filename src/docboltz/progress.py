@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Protocol
 
-Update = Callable[[int, int | None], None]
-"""Called with what is done and what there is to do, None where nobody knows."""
+WIDE = 110
+"""Columns of a terminal that has room for a note."""
+
+
+class Update(Protocol):
+    """Called with what is done and what there is to do, None where nobody knows, and a note."""
+
+    def __call__(self, done: int, total: int | None, note: str = "") -> None:
+        """Show it."""
 
 
 @contextmanager
 def progress_bar(label: str, unit: str, *, shown: bool) -> Iterator[Update]:
     """Give a function that draws a bar on standard error, if that is a terminal."""
     if not shown:
-        yield lambda done, total: None
+        yield lambda done, total, note="": None
         return
     from rich.console import Console
     from rich.progress import (
@@ -41,10 +49,11 @@ def progress_bar(label: str, unit: str, *, shown: bool) -> Iterator[Update]:
     with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
         task = bar.add_task(label, total=None, state="")
 
-        def update(done: int, total: int | None) -> None:
+        def update(done: int, total: int | None, note: str = "") -> None:
             of = f"/{total:,}" if total is not None else ""
             speed = bar.tasks[0].finished_speed or bar.tasks[0].speed
             rate = f", {speed:,.0f}/s" if speed else ""
-            bar.update(task, completed=done, total=total, state=f"{done:,}{of} {unit}{rate}")
+            more = f"; {note}" if note and console.width >= WIDE else ""
+            bar.update(task, completed=done, total=total, state=f"{done:,}{of} {unit}{rate}{more}")
 
         yield update

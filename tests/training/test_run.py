@@ -72,7 +72,7 @@ def test_progress_reaches_the_end_of_every_phase() -> None:
     @contextmanager
     def show(phase: str) -> Iterator[Update]:
         calls[phase] = []
-        yield lambda done, total: calls[phase].append((done, total))
+        yield lambda done, total, note="": calls[phase].append((done, total))
 
     run_of(Drift(250, name="One"), Drift(7, name="Two"), first=40).go(show)
     assert list(calls) == ["One", "Two"]
@@ -227,7 +227,7 @@ def test_an_interrupt_finishes_the_update_saves_and_raises() -> None:
 def test_an_interrupt_while_progress_is_shown_stops_there() -> None:
     @contextmanager
     def show(phase: str) -> Iterator[Update]:
-        yield lambda done, total: signal.raise_signal(signal.SIGINT)
+        yield lambda done, total, note="": signal.raise_signal(signal.SIGINT)
 
     run = run_of(Drift(50))
     with pytest.raises(KeyboardInterrupt):

@@ -82,11 +82,11 @@ class Run:
             to_look = LOOK - (trainer.update - self._start) % LOOK
             trainer.advance(min(CHUNK, to_look, end - trainer.update), asked)
             done = trainer.update - self._start
-            progress(done, end - self._start)
             if done % LOOK == 0 or trainer.update == end:
                 self._look()
                 if time.monotonic() - self._saved > SAVE_SECONDS:
                     self._write()
+            progress(done, end - self._start, note_of(self.history[-1:]))
             if asked():
                 self._write()
                 self._keep(trainer.learnt, trainer.update)
@@ -196,6 +196,20 @@ class Run:
     def velocity(self) -> Tensors:
         """What the optimiser of the phase under way carries on."""
         return self._trainer.carried
+
+
+def note_of(history: History) -> str:
+    """The last look in a few words.
+
+    >>> note_of([{"update": 100, "data_activity": 0.423, "validation_perplexity": 512.3}])
+    'topics on 42%, held-out perplexity 512'
+    """
+    said = [("data_activity", "topics on {:.0%}"), ("model_activity", "in chains {:.0%}")]
+    said += [("travelled", "states travel {:.0%}")]
+    said += [("validation_perplexity", "held-out perplexity {:.0f}")]
+    return ", ".join(
+        words.format(entry[name]) for entry in history for name, words in said if name in entry
+    )
 
 
 def is_finite(p: Parameters) -> bool:
