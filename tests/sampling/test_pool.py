@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 import torch
 from scipy import stats
 
@@ -83,11 +82,6 @@ def test_no_bridge_is_needed_where_documents_have_one_word() -> None:
     assert pool.d.tolist() == [1, 1, 1, 1]
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="BUG in src: rungs take fractional lengths as they are; on the CPU one below 1 draws no "
-    "word, and D = 1.9 gives its topics 1 word and the weight of 1.9",
-)
 def test_rungs_of_fractional_lengths_have_whole_words() -> None:
     """tf-idf weights make such lengths. Words are drawn whole, so D has to be whole too."""
     d = torch.tensor([0.3, 0.6, 1.9, 3.4])

@@ -100,11 +100,6 @@ def test_gibbs_steps_find_the_covariance_that_mean_field_misses() -> None:
     assert biased.max() > 20 * error.max(), "a blunt test: mean field is as good"
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="BUG in src: M = D − N is off by a rounding where N is fractional, and the CPU draws "
-    "⌊M⌋ words: one too few in every seventh document",
-)
 def test_gibbs_steps_draw_all_latent_words_of_a_fractional_document() -> None:
     """tf-idf weights in float32, one document at a time: b's statistics are then x = (v̂ + ĥ)/D."""
     p = small_parameters(2, 3, dtype=torch.float32)

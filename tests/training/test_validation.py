@@ -78,9 +78,6 @@ def test_fractional_counts_are_split_in_whole_words() -> None:
     assert (seen.dense() + hidden.dense()).tolist() == [[40, 1, 30]]
 
 
-@pytest.mark.xfail(
-    strict=True, reason="BUG in src: halves turns a stored count of 0 into a word (clamp_min(1))"
-)
 def test_counts_of_zero_that_are_stored_stay_zero() -> None:
     """SciPy's matrices may hold them."""
     counts = sparse(torch.full((1, 3), 40.0))
@@ -252,3 +249,9 @@ def test_nonsense_is_refused(settings: dict) -> None:
 def test_numpys_numbers_are_numbers() -> None:
     settings = Validation(share=np.float32(0.25), patience=np.int64(3))
     assert (type(settings.share), type(settings.patience)) == (float, int)
+
+
+def test_held_out_documents_of_one_word_cannot_be_judged_by() -> None:
+    counts = sparse(torch.eye(4).double())
+    with pytest.raises(InvalidParameter, match="None of the 4 held-out documents has two words"):
+        HeldOut(counts, counts, FixedLatentWords(2), torch.device("cpu"), generator=seeded())

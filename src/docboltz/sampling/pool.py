@@ -56,6 +56,7 @@ def start_pool(
     """
     quantiles = (torch.arange(rungs, dtype=torch.float64, device=d.device) + 0.5) / rungs
     ladder = torch.sort(d.double()).values[(quantiles * len(d)).long()]
+    ladder = ladder.round().clamp_min(1)  # whole words, where counts are fractions (tf-idf)
     first = float(ladder[0])
     steps = torch.arange(bridge, dtype=torch.float64, device=d.device) / max(bridge, 1)
     below = (first**steps).floor() if first > 1 else ladder[:0]
@@ -107,7 +108,7 @@ def _exchanged(d: Tensor, g: Tensor, parity: int, generator: Random) -> tuple[Te
     order = torch.arange(R, device=d.device)
     step = swap.long()
     order[first : first + 2 * pairs].view(pairs, 2).add_(torch.stack([step, -step], 1))
-    return order, swap.to(d.dtype).mean()
+    return order, swap.to(d.dtype).sum() / max(pairs, 1)
 
 
 def travelled(pool: ChainPool) -> Tensor:

@@ -211,7 +211,8 @@ def data_statistics(
         topics = torch.sigmoid(torch.addcmul(fixed, m, word_mean(p, topics) @ p.W.T))
     inferred, own = topics, dense(batch.shares)
     if gibbs_steps:
-        latent_words = m[:, 0].clamp_min(1)  # where there is none, one is drawn, and weighs 0
+        # D − N is whole but for rounding; where it is 0, one word is drawn, and weighs nothing.
+        latent_words = m[:, 0].round().clamp_min(1)
         h = sample_topics(topics, generator=generator)
         for _ in range(gibbs_steps):
             drawn = sample_word_shares(word_logits(p, h), latent_words, generator=generator)

@@ -80,7 +80,11 @@ class Run:
         trainer, end = self._trainer, self._end
         while trainer.update < end and not self._out_of_patience:
             to_look = LOOK - (trainer.update - self._start) % LOOK
-            trainer.advance(min(CHUNK, to_look, end - trainer.update), asked)
+            try:
+                trainer.advance(min(CHUNK, to_look, end - trainer.update), asked)
+            except KeyboardInterrupt:  # the second one: somewhere in the middle of an update
+                self._keep(self._good, self._seen_at)
+                raise
             done = trainer.update - self._start
             if done % LOOK == 0 or trainer.update == end:
                 self._look()
@@ -88,8 +92,11 @@ class Run:
                     self._write()
             progress(done, end - self._start, note_of(self.history[-1:]))
             if asked():
-                self._write()
-                self._keep(trainer.learnt, trainer.update)
+                if is_finite(trainer.learnt):
+                    self._write()
+                    self._keep(trainer.learnt, trainer.update)
+                else:
+                    self._keep(self._good, self._seen_at)
                 raise KeyboardInterrupt
         self._keep(trainer.learnt if self._best is None else self._best, trainer.update)
 

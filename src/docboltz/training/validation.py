@@ -71,6 +71,11 @@ class HeldOut:
         size = min(len(held), len(learnt), MOST_DOCUMENTS)
         self._held, self._learnt = held.slice(0, size).to(device), learnt.slice(0, size).to(device)
         seen, hidden = halves(held.slice(0, size), generator=generator)
+        if not len(seen):
+            raise InvalidParameter(
+                f"None of the {size} held-out documents has two words, so none can say how well it "
+                "is predicted. Hold out more documents, or train without validation."
+            )
         self._seen, self._hidden = seen.to(device), hidden.to(device)
 
     def measure(self, p: Parameters) -> dict[str, float]:
@@ -94,7 +99,7 @@ class HeldOut:
             shares = hidden.shares().counts.double()
             total -= float((shares * log_words[row, hidden.words].double()).sum())
         # A bad model may be beyond what a float holds.
-        return math.exp(min(total / max(len(self._seen), 1), 700.0))
+        return math.exp(min(total / len(self._seen), 700.0))
 
     def _free_energy(self, p: Parameters, counts: SparseCounts) -> float:
         """Mean of F(x)/D, where the D words x are the document's own, latent words like them."""
@@ -113,7 +118,7 @@ def halves(
 
     Documents of which one half would be empty are left out.
     """
-    whole = counts.counts.round().clamp_min(1)
+    whole = torch.where(counts.counts > 0, counts.counts.round().clamp_min(1), 0)
     first = torch.binomial(whole, torch.full_like(whole, 0.5), generator=generator)
     parts = [
         SparseCounts(counts.starts, counts.words, part, counts.n_words)
