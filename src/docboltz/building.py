@@ -90,11 +90,11 @@ def build_model(
             max_words=max_words,
         )
         _require_space(out, len(corpus), len(corpus.vocabulary), model.n_components)
-        interrupted, diverged = False, None
+        interrupted, diverged, checkpoint = False, None, None
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", EmptyDocumentsWarning)  # Built says how many
-                model.fit(corpus.counts)
+                checkpoint = model.fit_keeping_checkpoint(corpus.counts)
         except KeyboardInterrupt:
             if not hasattr(model, "components_"):
                 raise
@@ -104,9 +104,11 @@ def build_model(
                 raise
             diverged = error
         if (interrupted or diverged) and holds_model(out):
-            out = _beside(out, "-interrupted")
+            out = interrupted_folder(out)
         text_model = TextModel.of(model, corpus)
         text_model.save(out)
+        if checkpoint is not None:
+            checkpoint.remove()  # not before the model is on disk
         if diverged is not None:
             raise TrainingDiverged(f"{diverged} It is saved in {out}.")
         try:
@@ -125,7 +127,9 @@ def _require_space(out: Path, n_documents: int, n_words: int, n_topics: int) -> 
     folder = next(f for f in (out, *out.absolute().parents) if f.exists())
     disk = shutil.disk_usage(folder)
     # Weights and features in float32, and roughly what ids and snippets take.
-    needed = 4 * n_topics * (n_words + n_documents) + 2 * SNIPPET_CHARACTERS * n_documents
+    # A checkpoint holds up to seven times the weights, twice while it is replaced.
+    weights, features = 4 * n_topics * n_words, 4 * n_topics * n_documents
+    needed = 15 * weights + features + 2 * SNIPPET_CHARACTERS * n_documents
     if disk.total and disk.free < needed:  # what is no disk, like /proc, has no room at all
         raise InvalidParameter(
             f"Cannot save a model to {out}: it takes about {needed / 1e6:,.0f} MB and the disk has "
@@ -148,6 +152,11 @@ def index_documents(
 def checkpoint_folder(model_folder: Path) -> Path:
     """Where training for a model keeps its state until it is done."""
     return _beside(model_folder, ".checkpoint")
+
+
+def interrupted_folder(model_folder: Path) -> Path:
+    """Where a model goes whose training was stopped, beside one that is there already."""
+    return _beside(model_folder, "-interrupted")
 
 
 def _beside(folder: Path, suffix: str) -> Path:

@@ -38,6 +38,10 @@ class EmptyDocumentsWarning(UserWarning):
     """Documents without a single known word."""
 
 
+class CheckpointWarning(UserWarning):
+    """The state of a training run that could not be saved."""
+
+
 def require(condition: bool, owner: str, name: str, expected: str, got: object) -> None:
     """Raise InvalidParameter in the one shape of message all settings share."""
     if not condition:

@@ -7,6 +7,10 @@ Randomness comes from a seed on the device, drawn by whoever calls.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
 import torch
 from torch import Tensor
 
@@ -21,6 +25,24 @@ except ImportError:  # a build of torch for CPUs, or a system without Triton
 def serve(tensor: Tensor) -> bool:
     """Tell whether the kernels can work on the device of this tensor."""
     return triton is not None and tensor.is_cuda
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _on_its_device(launch: Callable[P, T]) -> Callable[P, T]:
+    """Launch on the device of the first argument: Triton itself takes the current one."""
+
+    @wraps(launch)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> T:
+        first = args[0]
+        if isinstance(first, Tensor) and first.is_cuda:
+            with torch.cuda.device(first.device):
+                return launch(*args, **kwargs)
+        return launch(*args, **kwargs)
+
+    return wrapper
 
 
 class Seeds:
@@ -55,6 +77,7 @@ def generator_of(random: Random) -> torch.Generator:
     return random.generator if isinstance(random, Seeds) else random
 
 
+@_on_its_device
 def pick_shares(
     starts: Tensor,
     words: Tensor,
@@ -76,6 +99,7 @@ def pick_shares(
     return out, out_n, out_d
 
 
+@_on_its_device
 def softmax(logits: Tensor) -> Tensor:
     """Softmax of the rows of (B, K), a program each: torch's own gives a row to a single warp."""
     B, K = logits.shape
@@ -84,6 +108,7 @@ def softmax(logits: Tensor) -> Tensor:
     return out
 
 
+@_on_its_device
 def draw_word_shares(logits: Tensor, n: Tensor, random: Random) -> Tensor:
     """Draw n_i words from softmax of row i of `logits` (B, K), as shares of the n_i: (B, K).
 
@@ -111,6 +136,7 @@ def draw_word_shares(logits: Tensor, n: Tensor, random: Random) -> Tensor:
     return out
 
 
+@_on_its_device
 def draw_topics(words_input: Tensor, a: Tensor, d: Tensor, random: Random) -> tuple[Tensor, Tensor]:
     """P(h_j = 1) = σ(d (input_j + a_j)) and a draw of h from it: twice (B, F)."""
     B, F = words_input.shape
@@ -123,6 +149,7 @@ def draw_topics(words_input: Tensor, a: Tensor, d: Tensor, random: Random) -> tu
     return mean, topics
 
 
+@_on_its_device
 def topic_mean(words_input: Tensor, a: Tensor, d: Tensor) -> Tensor:
     """P(h_j = 1) = σ(d (input_j + a_j)): (B, F)."""
     B, F = words_input.shape
@@ -131,6 +158,7 @@ def topic_mean(words_input: Tensor, a: Tensor, d: Tensor) -> Tensor:
     return mean
 
 
+@_on_its_device
 def weighted_topics(topics: Tensor, sparsity: float, target: float) -> Tensor:
     """(h + sparsity · pull of KL(target ‖ mean activity)) / B for topics h (B, F): (B, F)."""
     B, F = topics.shape
@@ -140,6 +168,7 @@ def weighted_topics(topics: Tensor, sparsity: float, target: float) -> Tensor:
     return out
 
 
+@_on_its_device
 def mean_difference(x: Tensor, y: Tensor) -> Tensor:
     """Column means of x less those of y, both (B, K): (K,)."""
     B, K = x.shape
@@ -148,6 +177,7 @@ def mean_difference(x: Tensor, y: Tensor) -> Tensor:
     return out
 
 
+@_on_its_device
 def climb(
     leaf: Tensor,
     velocity: Tensor,

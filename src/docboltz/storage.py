@@ -118,6 +118,18 @@ def holds_model(path: str | os.PathLike[str]) -> bool:
     return (Path(path) / DESCRIPTION).exists()
 
 
+def remove_model(path: str | os.PathLike[str]) -> None:
+    """Remove what `save_model` wrote, and the folder if nothing else is in it."""
+    folder = Path(path)
+    if not holds_model(folder):
+        return
+    for file in sorted(folder.iterdir(), key=lambda file: file.name != DESCRIPTION):
+        if OURS.fullmatch(file.name):
+            file.unlink(missing_ok=True)
+    if not any(folder.iterdir()):
+        folder.rmdir()
+
+
 def fingerprint(path: str | os.PathLike[str]) -> str:
     """Return what tells a saved model from every other: a hash of its arrays and its settings."""
     description = _read_description(Path(path))

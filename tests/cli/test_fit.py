@@ -295,6 +295,9 @@ def test_other_settings_do_not_go_on_from_a_checkpoint(docboltz, corpus, tmp_pat
     more = ("--topics", "5", "--updates", "20", "--min-df", "1")
     complaint = docboltz("fit", corpus, "--out", tmp_path / "model", "-q", *more).complaint
     assert "is of another run: n_components is not the same" in complaint
+    out = tmp_path / "model"
+    assert docboltz("fit", corpus, "--out", out, "-q", *more, "--restart", "--replace").code == 0
+    assert not (tmp_path / "model.checkpoint").exists()
 
 
 def test_validation_and_recipes_are_options(docboltz, corpus, tmp_path):
@@ -302,7 +305,7 @@ def test_validation_and_recipes_are_options(docboltz, corpus, tmp_path):
     assert docboltz(*command, "--validation", "0.2", "-q").code == 0
     assert TextModel.load(tmp_path / "model").model.validation.share == 0.2
     complaint = docboltz(*command, "--recipe", "slow", "--replace").complaint
-    assert "must be 'quick' or 'full' or 'paper'. Got 'slow' instead" in complaint
+    assert "--recipe must be quick, full or paper. Got 'slow' instead" in complaint
 
 
 def test_divergence_saves_the_last_good_state(docboltz, corpus, tmp_path, monkeypatch):

@@ -14,7 +14,12 @@ import pytest
 
 import docboltz
 from docboltz import Finetuning, OverReplicatedSoftmax, Pretraining, ReplicatedSoftmax, Validation
-from docboltz.errors import InvalidModelFile, InvalidParameter, TrainingDiverged
+from docboltz.errors import (
+    CheckpointWarning,
+    InvalidModelFile,
+    InvalidParameter,
+    TrainingDiverged,
+)
 from docboltz.training.trainer import Trainer
 from tests.test_laws import corpus
 
@@ -60,7 +65,7 @@ def test_a_stopped_fit_goes_on_to_the_same_bits(tmp_path, monkeypatch, updates: 
     with monkeypatch.context() as patch:
         stop_after(patch, updates)
         stopped = model(folder)
-        with pytest.raises(KeyboardInterrupt, match=r"(?s)saved in .*run\. The same call goes on"):
+        with pytest.raises(KeyboardInterrupt, match=r"The same call goes on from .*run\."):
             stopped.fit(X)
     assert stopped.n_updates_ == updates
     assert np.isfinite(stopped.transform(X)).all(), "what was learnt until then is there"
@@ -167,6 +172,33 @@ def test_a_folder_with_other_things_is_refused_before_training(tmp_path) -> None
         model(tmp_path).fit(corpus(100))
     with pytest.raises(InvalidParameter, match="'checkpoint' parameter of OverReplicatedSoftmax"):
         model(None).set_params(checkpoint=3).fit(corpus(100))
+
+
+def test_only_what_is_ours_is_removed(left: Path) -> None:
+    (left / "notes.txt").write_text("mine")
+    model(left).fit(corpus(100))
+    assert [file.name for file in left.iterdir()] == ["notes.txt"]
+
+
+def test_a_state_that_cannot_be_saved_is_no_reason_to_stop(tmp_path, monkeypatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("docboltz.estimator.checkpoints.save_model", full)
+    with pytest.warns(CheckpointWarning, match="could not be saved: .*No space left"):
+        fitted = model(tmp_path / "run").fit(corpus(100))
+    assert fitted.n_updates_ == UPDATES + 60
+
+
+def test_fine_tuning_that_does_harm_leaves_the_pretrained_model() -> None:
+    """Held-out documents compare the phases too."""
+    wild = Finetuning(updates=100, rungs=16, bridge=4, batch_size=32, learning_rate=1.0)
+    fitted = model(None, finetuning=wild).fit(corpus(200))
+    before = model(None, finetuning=None).fit(corpus(200))
+    assert fitted.history_[-1]["validation_perplexity"] > 1.1 * min(
+        entry["validation_perplexity"] for entry in before.history_
+    )
+    assert np.array_equal(fitted.components_, before.components_)
 
 
 def test_divergence_keeps_the_last_good_state_and_removes_the_checkpoint(

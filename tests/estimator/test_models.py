@@ -394,3 +394,12 @@ def test_cuda_learns_and_agrees_with_the_cpu(tmp_path) -> None:
         np.testing.assert_allclose(
             on_cpu.transform(X, inference), a.transform(X, inference), atol=1e-4
         )
+
+
+def test_partial_fit_follows_new_settings_and_adds_to_the_history() -> None:
+    X = corpus(100)
+    model = OverReplicatedSoftmax(4, random_state=0).partial_fit(X)
+    before = model.components_.copy()
+    model.set_params(pretraining=Pretraining(learning_rate=1e-12, momentum=0.0)).partial_fit(X)
+    assert np.abs(model.components_ - before).max() < 1e-9
+    assert [entry["update"] for entry in model.history_] == [1, 2]

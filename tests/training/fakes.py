@@ -77,6 +77,9 @@ class Drift:
         self._leaves = [p.W.T, p.b]
         return Plain(self._leaves)
 
+    def stage(self, update: int) -> int:
+        return 0
+
     def variant(self, update: int) -> int:
         return update
 

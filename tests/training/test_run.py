@@ -174,10 +174,10 @@ def test_every_phase_has_patience_of_its_own_and_starts_from_the_best_of_the_las
     )
     run.go(unseen)
     seen = [(entry["phase"], entry["update"]) for entry in run.history]
-    # The second phase goes from 200 to 300 and 400: its own first look is its best.
-    assert seen == [("One", 100), ("One", 200), ("One", 300), ("Two", 100), ("Two", 200)]
-    assert drifted(run.parameters) == 300
-    assert run.updates == 500
+    # The second phase goes from 200 to 300, which is worse: what the first one found is kept.
+    assert seen == [("One", 100), ("One", 200), ("One", 300), ("Two", 100)]
+    assert drifted(run.parameters) == 200
+    assert run.updates == 400
 
 
 # ---- Ctrl-C ----
@@ -300,7 +300,7 @@ def real_run(*, stop: tuple[int, int] | None = None, save: Saves | None = None) 
         interrupt(phases[stop[0]], stop[1])
     p = small_parameters(3, 8, dtype=torch.float32)
     documents = documents_of(counts[:30], policy)
-    return Run(p, documents, phases, seed=3, held_out=held_out, patience=3, save=save)
+    return Run(p, documents, phases, seed=3, held_out=held_out, patience=5, save=save)
 
 
 def interrupt(phase: Phase, update: int) -> None:
@@ -359,7 +359,7 @@ def test_every_state_saved_on_the_way_leads_to_the_same_end(
     saves = Saves()
     whole = real_run(save=saves)
     whole.go(unseen)
-    assert len(saves) == len(whole.history) >= 6
+    assert len(saves) == len(whole.history) + 1 >= 7  # and one at the end
     for tensors, facts in saves:
         resumed = real_run()
         resumed.restore(tensors, facts)

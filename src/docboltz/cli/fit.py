@@ -28,7 +28,8 @@ def fit(
         str, typer.Option(help="quick, full (then maximum likelihood: longer, better) or paper.")
     ] = "quick",
     updates: Annotated[
-        int | None, typer.Option(min=1, help="Minibatches of pretraining [default: 3000].")
+        int | None,
+        typer.Option(min=1, help="Minibatches of pretraining; by default what the recipe says."),
     ] = None,
     validation: Annotated[
         float, typer.Option(min=0, max=0.9, help="Share of documents to hold out and stop on.")
@@ -52,6 +53,9 @@ def fit(
     pretokenised: Annotated[
         bool, typer.Option("--pretokenised", help="Text is words split by spaces: only count them.")
     ] = False,
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Start anew instead of going on after an interrupt.")
+    ] = False,
     seed: Annotated[
         int, typer.Option(min=0, max=2**32 - 1, help="Same seed, same machine: same model.")
     ] = 0,
@@ -67,6 +71,8 @@ def fit(
     from docboltz.corpus.text import TextAnalysis
     from docboltz.errors import InvalidParameter
 
+    if recipe not in ("quick", "full", "paper"):
+        raise InvalidParameter(f"--recipe must be quick, full or paper. Got {recipe!r} instead.")
     if latent_words != "auto" and not latent_words.isdecimal():
         raise InvalidParameter(
             f"--latent-words must be auto or a whole number. Got {latent_words!r} instead."
@@ -81,10 +87,10 @@ def fit(
     documents = source.documents(report)
 
     # All that can be wrong without them is found out: now torch may take its seconds.
-    from docboltz.building import build_model, checkpoint_folder
+    from docboltz.building import build_model, checkpoint_folder, interrupted_folder
     from docboltz.device import choose_device
     from docboltz.estimator.models import OverReplicatedSoftmax
-    from docboltz.storage import holds_model
+    from docboltz.storage import holds_model, remove_model
     from docboltz.training.recipes import recipe as recipe_of
     from docboltz.training.validation import Validation
 
@@ -94,9 +100,13 @@ def fit(
     if updates is not None:
         pretraining = dataclasses.replace(pretraining, updates=updates)
     checkpoint = checkpoint_folder(out)
+    if restart:
+        remove_model(checkpoint)
+    # Beside a checkpoint the model in OUT is the interrupted one, unless that was put elsewhere.
+    interrupted = holds_model(checkpoint) and not holds_model(interrupted_folder(out))
     if holds_model(checkpoint):
         remark(f"Going on from the checkpoint in {checkpoint}.", quiet=quiet or json)
-    elif not replace and holds_model(out):
+    if holds_model(out) and not (replace or interrupted):
         raise InvalidParameter(
             f"There is a model in {out} already. Name another folder, or add --replace."
         )
@@ -141,7 +151,7 @@ def fit(
         raise KeyboardInterrupt(
             f"the model in {built.folder} is usable as it is, after "
             f"{count_of(model.n_updates_, 'update')}.{kept} Run the same command again to go on "
-            f"from there, or remove {checkpoint} to start anew."
+            "from there; --restart starts anew."
         )
     remark(
         f"{count_of(built.n_documents, 'document')}, "

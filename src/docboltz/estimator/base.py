@@ -36,7 +36,7 @@ from docboltz.inference import (
     to_torch,
 )
 from docboltz.model.counts import SparseCounts, lengths, word_frequency
-from docboltz.model.latent_words import LatentWords, LatentWordsUpTo
+from docboltz.model.latent_words import LatentWords, require_sensible
 from docboltz.model.parameters import Parameters
 from docboltz.progress import progress_bar
 from docboltz.storage import load_model, save_model
@@ -49,8 +49,6 @@ from docboltz.training.validation import HeldOut, Validation, hold_out
 
 UNSEEN_WORD_COUNT = 0.1
 """Added to every word's count before b = log frequency: a word no document has stays finite."""
-MOST_LATENT_WORDS_PER_WORD = 1000
-"""More latent words than this for each word of a mean document is taken for a slip of the pen."""
 
 
 class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -74,7 +72,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     history_: History
     n_features_in_: int
     _velocity: dict[str, NDArray[np.float32]] | None = None
-    _settled: Pretraining | None = None
+    _automatic: Pretraining | None = None
     _rng: np.random.RandomState
 
     def _choose_latent_words(self, n: Tensor) -> LatentWords:
@@ -96,17 +94,25 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         finishes the update and raises KeyboardInterrupt; training that diverges raises
         TrainingDiverged. In both cases the model holds what was learnt until then.
         """
+        checkpoint = self.fit_keeping_checkpoint(X)
+        if checkpoint is not None:
+            checkpoint.remove()
+        return self
+
+    def fit_keeping_checkpoint(self, X: ArrayLike) -> Checkpoint | None:
+        """Fit, and leave the checkpoint, if there is one, to be removed when the model is safe."""
         self._forget()
         counts = self._training_counts(X, "fit", reset=True)
         parameters, device = self._begin(counts), self._device
         phases: list[Phase] = [ContrastiveDivergence(self._pretraining)]
         if self.finetuning is not None:
             phases.append(MaximumLikelihood(self.finetuning))
-        checkpoint = None
+        checkpoint, left, seed = None, None, draw_seed(self._rng)
         if self.checkpoint is not None:
-            checkpoint = Checkpoint(self.checkpoint, self, counts, str(device))
-        left = None if checkpoint is None else checkpoint.load()
-        seed = draw_seed(self._rng) if left is None else left[1]["seed"]
+            checkpoint = Checkpoint(self.checkpoint, self, counts, device)
+            left = checkpoint.load()
+        if left is not None:
+            seed = left[1]["seed"]
         held_out = None
         if self.validation is not None:
             g = torch.Generator().manual_seed(seed)
@@ -124,7 +130,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if left is not None:
             run.restore(*left)
         self._learn(run, checkpoint)
-        return self
+        return checkpoint
 
     def partial_fit(self, X: ArrayLike, y: object = None) -> Self:
         """Go once through X in minibatches by contrastive divergence; the first call sets it up.
@@ -137,19 +143,27 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         counts = self._training_counts(X, "partial_fit", reset=first)
         parameters = self._begin(counts) if first else self._resume()
         documents = Documents.of(counts, self.latent_words_, self._device)
-        if first or self._settled is None:  # later calls may bring too few documents to judge by
-            self._settled = self._pretraining.settled(self.n_components, documents)
-        updates = math.ceil(len(counts) / self._settled.batch_size)
+        if self._automatic is None:  # later calls may bring too few documents to judge by
+            self._automatic = Pretraining().settled(self.n_components, documents)
+        asked = self._pretraining
+        settings = replace(
+            asked,
+            updates=math.ceil(len(counts) / asked.batch_size),
+            learning_rate=asked.learning_rate or self._automatic.learning_rate,
+            sparsity=self._automatic.sparsity if asked.sparsity is None else asked.sparsity,
+        )
+        before = [] if first else self.history_
         run = Run(
             parameters,
             documents,
-            [ContrastiveDivergence(replace(self._settled, updates=updates))],
+            [ContrastiveDivergence(settings)],
             seed=draw_seed(self._rng),
             first=0 if first else self.n_updates_,
         )
         for name, velocity in (self._velocity or {}).items():
             run.velocity[name].copy_(torch.from_numpy(velocity))
         self._learn(run, None)
+        self.history_ = [*before, *run.history]
         self._velocity = {name: v.cpu().numpy() for name, v in run.velocity.items()}
         return self
 
@@ -165,13 +179,11 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             if isinstance(error, TrainingDiverged):
                 checkpoint.remove()  # to go on would be to diverge again
                 raise
-            raise KeyboardInterrupt(
-                f"Stopped after {run.updates:,} updates, saved in {checkpoint.path}. The same call "
-                "goes on from there."
-            ) from None
+            said = f"Stopped after {run.updates:,} updates."
+            if run.saved:
+                said += f" The same call goes on from {checkpoint.path}."
+            raise KeyboardInterrupt(said) from None
         self._keep(run)
-        if checkpoint is not None:
-            checkpoint.remove()
 
     @property
     def _pretraining(self) -> Pretraining:
@@ -202,7 +214,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Drop what an earlier fit learnt, so that a fit that fails leaves no half of a model."""
         for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("_")]:
             delattr(self, name)
-        self._velocity = self._settled = None
+        self._velocity = self._automatic = None
 
     def _keep(self, run: Run) -> None:
         """Make what was learnt the estimator's."""
@@ -383,20 +395,3 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         tags.transformer_tags.preserves_dtype = []  # features are float32 whatever the counts are
         tags.non_deterministic = False
         return tags
-
-
-def require_sensible(policy: LatentWords, n: Tensor, owner: str) -> None:
-    """Refuse a policy that drowns the documents in latent words, or that reaches none of them."""
-    latent, seen = policy(n), float(n.mean())
-    reached = not isinstance(policy, LatentWordsUpTo) or bool(latent.any())
-    expected = f"at least as long as the shortest document, which has {float(n.min()):g} words"
-    require(reached, "LatentWordsUpTo", "n_max", expected, policy)
-    require(
-        float(latent.mean()) <= MOST_LATENT_WORDS_PER_WORD * seen,
-        owner,
-        "latent_words",
-        f"at most {MOST_LATENT_WORDS_PER_WORD:,} latent words for each word of a document; these "
-        f"have {seen:.1f} words on average and would get {float(latent.mean()):,.0f}. Near their "
-        "length is a good start",
-        policy,
-    )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ import torch
 from docboltz.errors import InvalidModelFile, InvalidParameter
 from docboltz.estimator.saving import plain_parameters
 from docboltz.model.counts import SparseCounts
-from docboltz.storage import holds_model, load_model, require_writable, save_model
+from docboltz.storage import holds_model, load_model, remove_model, require_writable, save_model
 from docboltz.training.run import Tensors
 
 if TYPE_CHECKING:
@@ -26,7 +25,11 @@ class Checkpoint:
     """A folder with the state of one run, replaced as a whole or not at all."""
 
     def __init__(
-        self, path: str | os.PathLike[str], model: TopicModel, counts: SparseCounts, device: str
+        self,
+        path: str | os.PathLike[str],
+        model: TopicModel,
+        counts: SparseCounts,
+        device: torch.device,
     ) -> None:
         require_writable(path)  # before training, not after
         self.path = Path(path)
@@ -36,7 +39,7 @@ class Checkpoint:
         self._identity = {
             "model": type(model).__name__,
             **settings,
-            "device": device,
+            "device": f"{device.type}:{device.index or 0}",
             "documents": _checksum(counts),
         }
 
@@ -74,8 +77,7 @@ class Checkpoint:
 
     def remove(self) -> None:
         """The run is over."""
-        if holds_model(self.path):
-            shutil.rmtree(self.path)
+        remove_model(self.path)
 
 
 def _checksum(counts: SparseCounts) -> str:

@@ -70,6 +70,7 @@ def describe(model: TopicModel) -> tuple[Arrays, dict[str, Any]]:
         "parameters": plain_parameters(model),
         "latent_words": policy_to_dict(model.latent_words_),
         "updates": model.n_updates_,
+        "history": model.history_,
     }
     if hasattr(model, "feature_names_in_"):
         settings["feature_names"] = model.feature_names_in_.tolist()
@@ -125,6 +126,7 @@ def _restored(
     model.intercept_hidden_ = _checked(arrays, "intercept_hidden", (F,))
     model.latent_words_ = policy_from_dict(settings["latent_words"])
     model.n_updates_ = int(settings["updates"])
+    model.history_ = settings.get("history", [])
     model.n_features_in_ = K
     if "feature_names" in settings:
         names = np.array(settings["feature_names"], dtype=object)

@@ -13,6 +13,8 @@ from torch import Tensor
 from docboltz.errors import is_number, is_whole, require
 
 MOST_LATENT_WORDS = 1_000_000
+MOST_LATENT_WORDS_PER_WORD = 1000
+"""More latent words than this for each word of a mean document is taken for a slip of the pen."""
 
 
 class LatentWords(ABC):
@@ -86,3 +88,20 @@ def automatic_latent_words(mean_length: float) -> FixedLatentWords:
     [50, 50, 80, 100, 100]
     """
     return FixedLatentWords(round(min(max(5 * mean_length, 50), 100)))
+
+
+def require_sensible(policy: LatentWords, n: Tensor, owner: str) -> None:
+    """Refuse a policy that drowns the documents in latent words, or that reaches none of them."""
+    latent, seen = policy(n), float(n.mean())
+    reached = not isinstance(policy, LatentWordsUpTo) or bool(latent.any())
+    expected = f"at least as long as the shortest document, which has {float(n.min()):g} words"
+    require(reached, "LatentWordsUpTo", "n_max", expected, policy)
+    require(
+        float(latent.mean()) <= MOST_LATENT_WORDS_PER_WORD * seen,
+        owner,
+        "latent_words",
+        f"at most {MOST_LATENT_WORDS_PER_WORD:,} latent words for each word of a document; these "
+        f"have {seen:.1f} words on average and would get {float(latent.mean()):,.0f}. Near their "
+        "length is a good start",
+        policy,
+    )

@@ -47,7 +47,8 @@ class Finetuning:
     halve_after: float = 2000
     """The update at which the rate has fallen to half."""
     weight_decay: float = 1e-5
-    """Pull of W towards 0, far weaker than in pretraining: gradients are smaller here."""
+    """Pull of each row of W towards its mean. Not in units of 1/K, as pretraining's is, and far
+    weaker: steps do not shrink with the gradients here."""
     mean_field_steps: int = 5
     """Steps of the positive phase, from fast inference."""
     gibbs_steps: int = 0
@@ -58,7 +59,7 @@ class Finetuning:
     """Where the negative phase gets its chains: a persistent pool at the lengths of the training
     documents, or the paper's way, chains that start at each document of the minibatch."""
     rungs: int = 512
-    """Persistent chains, spread over the lengths of the training documents."""
+    """Persistent chains of the pool, spread over the lengths of the training documents."""
     bridge: int = 64
     """Further chains at shorter lengths, for mixing only."""
     momentum: float = 0.9
@@ -76,11 +77,15 @@ class Finetuning:
             value = getattr(self, name)
             if name == "learning_rate" and value is None:
                 continue
-            ok = is_number(value) and (value > 0 or (name == "weight_decay" and value == 0))
-            require(ok, "Finetuning", name, "a number above 0", value)
+            may_be_0 = name == "weight_decay"
+            ok = is_number(value) and (value > 0 or (may_be_0 and value == 0))
+            expected = "a number of at least 0" if may_be_0 else "a number above 0"
+            require(ok, "Finetuning", name, expected, value)
             object.__setattr__(self, name, float(value))
         ok = is_number(self.momentum) and 0 <= self.momentum < 1
-        require(ok, "Finetuning", "momentum", "a number from 0 up to 1", self.momentum)
+        require(
+            ok, "Finetuning", "momentum", "a number from 0 up to, not including, 1", self.momentum
+        )
         object.__setattr__(self, "momentum", float(self.momentum))
         ok = self.chains in ("pool", "data")
         require(ok, "Finetuning", "chains", "'pool' or 'data'", self.chains)
@@ -107,6 +112,7 @@ class MaximumLikelihood:
     def begin(self, p: Parameters, documents: Documents, generator: torch.Generator) -> Adam:
         """Start the chains and let them find the model's modes."""
         s, self._p = self.settings, p
+        self._latent = bool((documents.d > documents.n).any())
         names = ["data_activity", "model_activity", "chain_movement"]
         self._pool = None
         if s.chains == "pool":
@@ -134,11 +140,21 @@ class MaximumLikelihood:
         """Which rungs the first sweep exchanges: not the pairs of the last one before it."""
         return update * self.settings.sweeps % 2
 
+    def stage(self, update: int) -> int:
+        """The whole phase is one."""
+        return 0
+
     def gradients(self, batch: Batch, variant: int, generator: Random) -> list[Tensor]:
         """Statistics of the data less those of the model, for Wᵀ, b and row means; moves chains."""
         s, p = self.settings, self._p
+        steps, gibbs_steps = (s.mean_field_steps, s.gibbs_steps) if self._latent else (0, 0)
         data, topics = data_statistics(
-            p, batch, steps=s.mean_field_steps, gibbs_steps=s.gibbs_steps, generator=generator
+            p,
+            batch,
+            latent=self._latent,
+            steps=steps,
+            gibbs_steps=gibbs_steps,
+            generator=generator,
         )
         if self._pool is None:
             model, seen = self._from_data(batch, topics, generator)
@@ -150,7 +166,8 @@ class MaximumLikelihood:
             self._seen[name].copy_(value)
         of_row_mean = data.a - model.a  # Σ_k of W's gradient: words of a document sum to 1
         W = (data.W - model.W).T - torch.outer(self._frequency, of_row_mean)
-        return [W - s.weight_decay * p.W.T, data.b - model.b, of_row_mean]
+        decay = s.weight_decay * (p.W.T - self._row_mean)  # a row's mean is a bias
+        return [W - decay, data.b - model.b, of_row_mean]
 
     def settle(self) -> None:
         """Give each row of W the mean it was meant to have."""
@@ -196,12 +213,19 @@ class MaximumLikelihood:
 
 
 def data_statistics(
-    p: Parameters, batch: Batch, *, steps: int, gibbs_steps: int = 0, generator: Random
+    p: Parameters,
+    batch: Batch,
+    *,
+    latent: bool = True,
+    steps: int,
+    gibbs_steps: int = 0,
+    generator: Random,
 ) -> tuple[Gradient, Tensor]:
     """E[h xᵀ | v] / D averaged over the batch, and the mean-field topics (B, F).
 
     Mean field takes topics and latent words for independent: it misses their covariance. Gibbs
     steps from there do not: they draw latent words, and take the topics' mean given all words.
+    Without `latent` words in any document nothing is missed, and no step is needed.
     """
     d, m = batch.d[:, None], (batch.d - batch.n)[:, None]
     seen = times(batch.shares, p.W.T)  # (B, F), what one of the document's words says on average
@@ -219,7 +243,7 @@ def data_statistics(
             x = torch.lerp(own, dense(drawn), m / d)  # (B, K), each row sums to 1
             topics, h = draw_topics(p, x, batch.d, generator=generator)
     else:
-        x = torch.lerp(own, word_mean(p, topics), m / d)
+        x = torch.lerp(own, word_mean(p, topics), m / d) if latent else own
     B = len(d)
     return Gradient(W=(x.T @ (topics / B)).T, a=topics.mean(0), b=x.mean(0)), inferred
 

@@ -28,9 +28,10 @@ class Replay:
         if not self._possible:
             function()
             return
-        if key not in self._graphs:
-            self._graphs[key] = self._record(function)
-        self._graphs[key].replay()
+        with torch.cuda.device(self._generator.device):
+            if key not in self._graphs:
+                self._graphs[key] = self._record(function)
+            self._graphs[key].replay()
 
     def _record(self, function: Callable[[], None]) -> torch.cuda.CUDAGraph:
         before = {name: t.clone() for name, t in self._tensors.items()}

@@ -127,6 +127,10 @@ class ContrastiveDivergence:
         s = self.settings
         return gibbs_steps(update, every=s.more_steps_every, maximum=s.max_steps)
 
+    def stage(self, update: int) -> int:
+        """More Gibbs steps may help where fewer did not."""
+        return self.variant(update)
+
     def gradients(self, batch: Batch, variant: int, generator: Random) -> list[Tensor]:
         """Contrastive divergence and the pull towards sparsity, for Wᵀ and b."""
         s = self.settings

@@ -47,4 +47,4 @@ def recipe(name: str) -> Recipe:
     True
     """
     require(name in RECIPES, "recipe", "name", " or ".join(map(repr, RECIPES)), name)
-    return RECIPES[name]
+    return RECIPES[name].copy()

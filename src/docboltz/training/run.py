@@ -11,12 +11,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 from torch import Tensor
 
-from docboltz.errors import TrainingDiverged
+from docboltz.errors import CheckpointWarning, DocboltzError, TrainingDiverged, warn_user
 from docboltz.model.parameters import Parameters
 from docboltz.progress import Update
 from docboltz.training.documents import Documents
@@ -34,7 +34,10 @@ Save = Callable[[Tensors, dict[str, Any]], None]
 
 
 class Run:
-    """Phases on their way. `parameters` are improved in place, by so many `updates`."""
+    """Phases on their way. `parameters` are improved in place, by so many `updates`.
+
+    `saved` tells whether the state was ever saved.
+    """
 
     def __init__(
         self,
@@ -51,7 +54,8 @@ class Run:
         self.parameters, self.history = parameters, History()
         self._documents, self._phases, self._seed, self._first = documents, phases, seed, first
         self._held_out, self._patience, self._save = held_out, patience, save
-        self._number, self._trainer, self._saved = 0, self._begin(0), time.monotonic()
+        self._number, self._trainer = 0, self._begin(0)
+        self.saved, self._last_write, self._stopped = False, time.monotonic(), False
         self.updates, self._before = first, 0
         self._best: Parameters | None = None
         self._best_score, self._waited = float("inf"), 0
@@ -66,58 +70,83 @@ class Run:
         in TrainingDiverged, with the parameters of the last look.
         """
         with _asked_to_stop() as asked, fast_products(self.parameters.W.device):
-            while True:
-                with show(self._trainer.phase.name) as progress:
-                    self._finish_phase(progress, asked)
-                if self._number + 1 == len(self._phases):
-                    return
-                self._number, self._before = self._number + 1, self.updates
-                self._trainer = self._begin(self._number)
-                self._best, self._best_score, self._waited = None, float("inf"), 0
-                self._good, self._seen_at = self.parameters.copy(), 0
+            try:
+                while True:
+                    with show(self._trainer.phase.name) as progress:
+                        self._finish_phase(progress, asked)
+                    if self._number + 1 == len(self._phases):
+                        self._write()
+                        return
+                    self._next_phase()
+            except KeyboardInterrupt:
+                if not asked() or not self._stopped:  # in the middle of an update, or of a look
+                    self._keep(self._good, self._seen_at)
+                raise
+
+    def _next_phase(self) -> None:
+        """Go on to the next phase from what this one has left."""
+        self._number, self._before = self._number + 1, self.updates
+        self._trainer = self._begin(self._number)
+        self._good, self._seen_at, self._waited = self.parameters.copy(), 0, 0
+        self._best, self._best_score = None, float("inf")
+        if self._held_out is not None:  # what was there before may stay the best
+            score = self._held_out.measure(self._good)["validation_perplexity"]
+            self._best, self._best_score = self._good, score
 
     def _finish_phase(self, progress: Update, asked: Callable[[], bool]) -> None:
         trainer, end = self._trainer, self._end
         while trainer.update < end and not self._out_of_patience:
             to_look = LOOK - (trainer.update - self._start) % LOOK
-            try:
-                trainer.advance(min(CHUNK, to_look, end - trainer.update), asked)
-            except KeyboardInterrupt:  # the second one: somewhere in the middle of an update
-                self._keep(self._good, self._seen_at)
-                raise
+            trainer.advance(min(CHUNK, to_look, end - trainer.update), asked)
             done = trainer.update - self._start
             if done % LOOK == 0 or trainer.update == end:
                 self._look()
-                if time.monotonic() - self._saved > SAVE_SECONDS:
-                    self._write()
+            if asked() and not is_finite(trainer.learnt):
+                self._give_up()
+            if asked() or time.monotonic() - self._last_write > SAVE_SECONDS:
+                self._write()
             progress(done, end - self._start, note_of(self.history[-1:]))
             if asked():
-                if is_finite(trainer.learnt):
-                    self._write()
-                    self._keep(trainer.learnt, trainer.update)
-                else:
-                    self._keep(self._good, self._seen_at)
+                self._keep(self._result, trainer.update)
+                self._stopped = True
                 raise KeyboardInterrupt
-        self._keep(trainer.learnt if self._best is None else self._best, trainer.update)
+        self._keep(self._result, trainer.update)
+
+    @property
+    def _result(self) -> Parameters:
+        """What the phase has come to so far."""
+        return self._trainer.learnt if self._best is None else self._best
+
+    def _give_up(self) -> NoReturn:
+        """Put the model back to the last look, and say what happened."""
+        trainer = self._trainer
+        self._keep(self._good, self._seen_at)
+        put_back = (
+            f"The model has been put back to what it was after update {self._seen_at}."
+            if self.updates
+            else "Nothing was learnt until then."
+        )
+        raise TrainingDiverged(
+            f"Training diverged ({trainer.phase.name}, between updates {self._seen_at} and "
+            f"{trainer.update}): some weights are no longer finite. {put_back} Lower the learning "
+            "rate (a third of it is a good first try) or raise the weight decay."
+        )
 
     def _look(self) -> None:
         """See that all is well, and how well."""
         trainer, learnt = self._trainer, self._trainer.learnt
         if not is_finite(learnt):
-            where = f"{trainer.phase.name}, between updates {self._seen_at} and {trainer.update}"
-            self._keep(self._good, self._seen_at)
-            raise TrainingDiverged(
-                f"Training diverged ({where}): some weights are no longer finite. The model has "
-                f"been put back to what it was after update {self._seen_at}. Lower the learning "
-                "rate (a third of it is a good first try) or raise the weight decay."
-            )
-        self._good, self._seen_at = learnt.copy(), trainer.update
+            self._give_up()
+        before, self._seen_at = self._seen_at, trainer.update
+        self._good = learnt.copy()
         entry: dict[str, Any] = {"phase": trainer.phase.name, "update": trainer.update}
         entry |= trainer.watch()
         if self._held_out is not None:
             entry |= self._held_out.measure(learnt)
             score = entry["validation_perplexity"]
             self._waited += 1
+            if trainer.phase.stage(before) != trainer.phase.stage(trainer.update):
+                self._waited = 0  # what did not help may help now
             if score < self._best_score:
                 self._best, self._best_score, self._waited = self._good, score, 0
         self.history.append(entry)
@@ -153,9 +182,15 @@ class Run:
     # ---- taken apart and put together ----
 
     def _write(self) -> None:
-        if self._save is not None:
+        """Save the state. A disk that is full, or the like, is no reason to stop."""
+        if self._save is None:
+            return
+        self._last_write = time.monotonic()
+        try:
             self._save(*self.snapshot())
-            self._saved = time.monotonic()
+            self.saved = True
+        except (OSError, DocboltzError) as error:
+            warn_user(f"The state of training could not be saved: {error}", CheckpointWarning)
 
     def snapshot(self) -> tuple[Tensors, dict[str, Any]]:
         """All a run needs to go on: tensors, and values that JSON can hold."""
@@ -183,6 +218,7 @@ class Run:
         """Become the run the snapshot was taken of; all else must be as it was there."""
         self._seed, self._number = facts["seed"], facts["phase"]
         self._before = facts["before"]
+        self.updates = self._before + facts["seen_at"]
         self._trainer = trainer = self._begin(self._number)
         trainer.update = facts["update"]
         for name, tensor in trainer.tensors().items():

@@ -46,6 +46,9 @@ class Phase(Protocol):
     def variant(self, update: int) -> Hashable:
         """Updates of one variant are made of the same operations."""
 
+    def stage(self, update: int) -> int:
+        """Which part of its schedule an update belongs to: a later one may do better."""
+
     def gradients(self, batch: Batch, variant: Any, generator: Random) -> list[Tensor]:
         """Where to go, for all the optimiser moves."""
 
@@ -73,7 +76,8 @@ class Trainer:
         self.generator = torch.Generator(device).manual_seed(seed)
         self._shuffle = Shuffle(len(documents), phase.batch_size, seed)
         self._optimizer = phase.begin(p, documents, self.generator)
-        self._average = p.copy()
+        # A copy as large as W, for phases that average.
+        self._average = p.copy() if phase.average_from < first + phase.updates else p
         # The plan of a chunk, where a replayed update can see it: documents, rate, share of the
         # average; and the place in it.
         self._order = torch.zeros((CHUNK, self._shuffle.size), dtype=torch.long, device=device)
@@ -134,6 +138,8 @@ class Trainer:
     def tensors(self) -> dict[str, Tensor]:
         """Everything an update changes, the random generator aside."""
         p, average = self.parameters, self._average
-        own = {"W": p.W.T, "b": p.b, "average.W": average.W.T, "average.b": average.b}
+        own = {"W": p.W.T, "b": p.b}
+        if average is not p:
+            own |= {"average.W": average.W.T, "average.b": average.b}
         parts = (("phase", self.phase.tensors()), ("optimizer", self._optimizer.tensors()))
         return own | {f"{part}.{name}": t for part, held in parts for name, t in held.items()}
