@@ -146,12 +146,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if self._automatic is None:  # later calls may bring too few documents to judge by
             self._automatic = Pretraining().settled(self.n_components, documents)
         asked = self._pretraining
-        settings = replace(
-            asked,
-            updates=math.ceil(len(counts) / asked.batch_size),
-            learning_rate=asked.learning_rate or self._automatic.learning_rate,
-            sparsity=self._automatic.sparsity if asked.sparsity is None else asked.sparsity,
-        )
+        updates = math.ceil(len(counts) / asked.batch_size)
+        settings = replace(asked.filled_from(self._automatic), updates=updates)
         before = [] if first else self.history_
         run = Run(
             parameters,

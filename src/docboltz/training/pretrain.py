@@ -47,9 +47,10 @@ class Pretraining:
     """T in ε0 / (1 + t/T): the update at which the rate has fallen to half."""
     momentum: float = 0.9
     """Share of the last step that goes into the next."""
-    weight_decay: float = 0.8
+    weight_decay: float | None = None
     """Pull of W towards 0, per update, in units of the rate and of 1/K for K words (1/1,000 for
-    fewer): the gradients it works against are as small as word frequencies."""
+    fewer): the gradients it works against are as small as word frequencies. None is 0.8 with latent
+    words and 0.4 without."""
     more_steps_every: int = 1000
     """Updates after which the chains get one Gibbs step more (CD-1, CD-2, …)."""
     max_steps: int = 5
@@ -77,11 +78,10 @@ class Pretraining:
         for name in ("halve_after", "initial_scale"):
             ok = is_number(getattr(self, name)) and getattr(self, name) > 0
             check(name, "a number above 0", ok, float)
-        ok = is_number(self.weight_decay) and self.weight_decay >= 0
-        check("weight_decay", "a number of at least 0", ok, float)
-        if self.sparsity is not None:
-            ok = is_number(self.sparsity) and self.sparsity >= 0
-            check("sparsity", "a number of at least 0 or None", ok, float)
+        for name in ("weight_decay", "sparsity"):
+            if getattr(self, name) is not None:
+                ok = is_number(getattr(self, name)) and getattr(self, name) >= 0
+                check(name, "a number of at least 0 or None", ok, float)
         ok = is_number(self.momentum) and 0 <= self.momentum < 1
         check("momentum", "a number from 0 up to, not including, 1", ok, float)
         ok = is_number(self.sparsity_target) and 0 < self.sparsity_target < 1
@@ -89,14 +89,19 @@ class Pretraining:
 
     def settled(self, n_topics: int, documents: Documents) -> Pretraining:
         """Choose what None leaves open, for so many topics and these documents."""
-        rate, sparsity = self.learning_rate, self.sparsity
-        if rate is None:
-            f = word_frequency(documents.counts)
-            rate = min(0.3 / float(documents.d.double().mean() * (f @ f)), 1.5)
-        if sparsity is None:
-            latent = bool((documents.d > documents.n).any())
-            sparsity = min((n_topics / 256) ** 2, 1.0) if latent else 0.0
-        return replace(self, learning_rate=rate, sparsity=sparsity)
+        f, latent = word_frequency(documents.counts), bool((documents.d > documents.n).any())
+        chosen = Pretraining(
+            learning_rate=min(0.3 / float(documents.d.double().mean() * (f @ f)), 1.5),
+            weight_decay=0.8 if latent else 0.4,
+            sparsity=min((n_topics / 256) ** 2, 1.0) if latent else 0.0,
+        )
+        return self.filled_from(chosen)
+
+    def filled_from(self, other: Pretraining) -> Pretraining:
+        """Take from other settings what None leaves open in these."""
+        names = ("learning_rate", "weight_decay", "sparsity")
+        given = {n: getattr(other, n) for n in names if getattr(self, n) is None}
+        return replace(self, **given)
 
 
 class ContrastiveDivergence:
@@ -113,7 +118,7 @@ class ContrastiveDivergence:
         """Settle the settings; nothing else is needed but the parameters."""
         s = self.settings = self.settings.settled(p.n_topics, documents)
         self._p = p
-        decay = s.weight_decay / max(p.n_words, 1000)
+        decay = (s.weight_decay or 0) / max(p.n_words, 1000)
         return Momentum([p.W.T, p.b], [decay, 0], momentum=s.momentum)
 
     def rate(self, update: int) -> float:
