@@ -115,15 +115,16 @@ def test_activity_is_the_mean_feature_of_the_training_documents(text_model):
 
 
 def test_next_words_by_hand(text_model):
-    given, blank = text_model.model.predict_words(text_model.count(["hockey", ""]).counts)
+    (given,) = text_model.model.predict_words(text_model.count(["hockey"]).counts)
+    usual = text_model.model.word_frequency_
     words = text_model.vocabulary.words
     found = text_model.next_words("hockey", 4)
     assert len(found) == 4
     columns = [text_model.vocabulary.forms.index(word) for word, _, _ in found]
     for column, (_, probability, lift) in zip(columns, found, strict=True):
         assert probability == pytest.approx(given[column])
-        assert lift == pytest.approx(given[column] / blank[column], rel=1e-5)
-    gain = given * np.log(given / blank)
+        assert lift == pytest.approx(given[column] / usual[column], rel=1e-5)
+    gain = given.astype(np.float64) * np.log(given.astype(np.float64) / usual)
     gain[words.index("hockey")] = -np.inf
     assert columns == np.argsort(-gain, kind="stable")[:4].tolist()
 

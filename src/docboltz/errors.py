@@ -14,6 +14,14 @@ class InvalidParameter(DocboltzError, ValueError):
     """A setting of a model or of its training that makes no sense."""
 
 
+class OtherRun(InvalidParameter):
+    """A checkpoint that belongs to training with other settings or documents."""
+
+    def __init__(self, message: str, changed: list[str]) -> None:
+        super().__init__(message)
+        self.changed = changed
+
+
 class InvalidCounts(DocboltzError, ValueError):
     """A document-term matrix that does not hold word counts."""
 
@@ -40,6 +48,10 @@ class EmptyDocumentsWarning(UserWarning):
 
 class CheckpointWarning(UserWarning):
     """The state of a training run that could not be saved."""
+
+
+class UncertainLikelihoodWarning(UserWarning):
+    """A likelihood whose error is too large to rely on."""
 
 
 def require(condition: bool, owner: str, name: str, expected: str, got: object) -> None:

@@ -142,18 +142,19 @@ class TextModel:
         return counts
 
     def next_words(self, text: str, n: int = 10) -> list[tuple[str, float, float]]:
-        """Words the model expects beside `text`: word, probability, and how many times its average.
+        """Words the model expects beside `text`: word, probability, and how many times its usual.
 
-        The average is what the model expects beside a text it knows nothing about.
+        What is usual is the word's share of all words of the training documents.
         """
-        counts = sparse.vstack([self.query(text), self.count([""]).counts], format="csr")
-        given, blank = np.asarray(self.model.predict_words(counts), np.float64)
-        lift = given * np.log(given / blank)
-        seen = counts[[0]].indices
+        counts = self.query(text)
+        given = np.asarray(self.model.predict_words(counts), np.float64)[0]
+        usual = self.model.word_frequency_.astype(np.float64)
+        lift = given * np.log(given / usual)
+        seen = counts.indices
         lift[seen] = -np.inf  # the words that were asked with are no news
         best = np.argsort(-lift, kind="stable")[: min(n, len(lift) - len(seen))]
         return [
-            (self.vocabulary.forms[int(k)], float(given[k]), float(given[k] / blank[k]))
+            (self.vocabulary.forms[int(k)], float(given[k]), float(given[k] / usual[k]))
             for k in best
         ]
 

@@ -18,6 +18,7 @@ COMMANDS = (
     "words",
     "transform",
     "index",
+    "perplexity",
     "datasets",
     "demo",
 )

@@ -281,7 +281,7 @@ def test_the_same_command_goes_on_after_an_interrupt(
     assert docboltz("search", tmp_path / "model", "players").code == 0
     again = docboltz(*command, "--out", tmp_path / "model")
     assert again.code == 0
-    assert f"Going on from the checkpoint in {tmp_path / 'model.checkpoint'}." in again.err
+    assert f"There is a checkpoint in {tmp_path / 'model.checkpoint'}: going on." in again.err
     assert not (tmp_path / "model.checkpoint").exists()
     assert docboltz(*command, "--out", tmp_path / "at-once").code == 0
     one, other = (TextModel.load(tmp_path / name).model for name in ("model", "at-once"))
@@ -294,9 +294,11 @@ def test_other_settings_do_not_go_on_from_a_checkpoint(docboltz, corpus, tmp_pat
         docboltz("fit", corpus, "--out", tmp_path / "model", *SMALL)
     more = ("--topics", "5", "--updates", "20", "--min-df", "1")
     complaint = docboltz("fit", corpus, "--out", tmp_path / "model", "-q", *more).complaint
-    assert "is of another run: n_components is not the same" in complaint
+    assert "other settings or documents (n_components)" in complaint
+    assert "add --restart to start anew" in complaint
     out = tmp_path / "model"
-    assert docboltz("fit", corpus, "--out", out, "-q", *more, "--restart", "--replace").code == 0
+    assert docboltz("fit", corpus, "--out", out, "-q", *more, "--restart").code == 0
+    assert len(TextModel.load(out).model.components_) == 5
     assert not (tmp_path / "model.checkpoint").exists()
 
 

@@ -18,6 +18,7 @@ import typer
 from docboltz import __version__
 from docboltz.cli.data import datasets
 from docboltz.cli.demo import demo
+from docboltz.cli.density import perplexity
 from docboltz.cli.explore import topics, words
 from docboltz.cli.features import transform
 from docboltz.cli.find import index, search, similar
@@ -51,7 +52,8 @@ def _interruptible(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-for command in (fit, topics, search, similar, words, transform, index, datasets, demo):
+COMMANDS = (fit, topics, search, similar, words, transform, index, perplexity, datasets, demo)
+for command in COMMANDS:
     app.command()(_interruptible(command))
 
 

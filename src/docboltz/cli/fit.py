@@ -69,13 +69,14 @@ def fit(
     """
     from docboltz.corpus.report import ReadReport
     from docboltz.corpus.text import TextAnalysis
-    from docboltz.errors import InvalidParameter
+    from docboltz.errors import InvalidParameter, OtherRun
 
     if recipe not in ("quick", "full", "paper"):
         raise InvalidParameter(f"--recipe must be quick, full or paper. Got {recipe!r} instead.")
     if latent_words != "auto" and not latent_words.isdecimal():
         raise InvalidParameter(
-            f"--latent-words must be auto or a whole number. Got {latent_words!r} instead."
+            "--latent-words must be auto or a whole number of at least 0. "
+            f"Got {latent_words!r} instead."
         )
     spoken = None if language == "none" else language
     try:
@@ -100,16 +101,16 @@ def fit(
     if updates is not None:
         pretraining = dataclasses.replace(pretraining, updates=updates)
     checkpoint = checkpoint_folder(out)
-    if restart:
-        remove_model(checkpoint)
     # Beside a checkpoint the model in OUT is the interrupted one, unless that was put elsewhere.
     interrupted = holds_model(checkpoint) and not holds_model(interrupted_folder(out))
-    if holds_model(checkpoint):
-        remark(f"Going on from the checkpoint in {checkpoint}.", quiet=quiet or json)
     if holds_model(out) and not (replace or interrupted):
         raise InvalidParameter(
             f"There is a model in {out} already. Name another folder, or add --replace."
         )
+    if restart:
+        remove_model(checkpoint)
+    elif holds_model(checkpoint):
+        remark(f"There is a checkpoint in {checkpoint}: going on.", quiet=quiet or json)
     model = OverReplicatedSoftmax(
         topics,
         latent_words="auto" if latent_words == "auto" else int(latent_words),
@@ -121,16 +122,23 @@ def fit(
         random_state=seed,
         verbose=not quiet,
     )
-    built = build_model(
-        documents,
-        model,
-        out,
-        analysis=analysis,
-        min_df=int(min_df) if min_df >= 1 and min_df.is_integer() else min_df,
-        max_df=int(max_df) if max_df > 1 and max_df.is_integer() else max_df,
-        max_words=words,
-        shown=not quiet,
-    )
+    try:
+        built = build_model(
+            documents,
+            model,
+            out,
+            analysis=analysis,
+            min_df=int(min_df) if min_df >= 1 and min_df.is_integer() else min_df,
+            max_df=int(max_df) if max_df > 1 and max_df.is_integer() else max_df,
+            max_words=words,
+            shown=not quiet,
+        )
+    except OtherRun as error:  # there it is a matter of folders, here of an option
+        raise InvalidParameter(
+            f"{checkpoint} holds the state of an interrupted training with other settings or "
+            f"documents ({', '.join(error.changed)}). Give the options it was begun with to go on, "
+            "or add --restart to start anew."
+        ) from error
     remark_reading(report, quiet=quiet, json=json)
     remark_empty(built.n_empty, quiet=quiet)
     if json:
@@ -159,4 +167,10 @@ def fit(
         f"{count_of(topics, 'topic')}: saved to {out}",
         quiet=quiet or json,
     )
+    if built.n_documents < 4 * topics:
+        remark(
+            f"{count_of(built.n_documents, 'document')} are few for {topics} topics, which will "
+            "say little. Fewer (--topics) or more documents make clearer ones.",
+            quiet=quiet or json,
+        )
     remark(f'Try: docboltz topics {out}   docboltz search {out} "…"', quiet=quiet or json)

@@ -27,6 +27,7 @@ from docboltz.errors import (
     warn_user,
 )
 from docboltz.estimator.checkpoints import Checkpoint
+from docboltz.estimator.density import Density
 from docboltz.estimator.saving import SETTINGS, describe, restore
 from docboltz.inference import (
     Inference,
@@ -51,7 +52,7 @@ UNSEEN_WORD_COUNT = 0.1
 """Added to every word's count before b = log frequency: a word no document has stays finite."""
 
 
-class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class TopicModel(Density, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """What the two models share: all but the choice of latent words."""
 
     n_components: int
@@ -68,6 +69,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     intercept_visible_: NDArray[np.float32]
     intercept_hidden_: NDArray[np.float32]
     latent_words_: LatentWords
+    word_frequency_: NDArray[np.float32]
     n_updates_: int
     history_: History
     n_features_in_: int
@@ -137,7 +139,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
         One pass is few updates (fit makes thousands): call it again and again. The schedules of
         rate and Gibbs steps go on where the last call left them. The number of topics, the rule for
-        latent words and the first word biases are those of the first call.
+        latent words and the first word biases are those of the first call. `updates`, `finetuning`,
+        `validation` and `checkpoint` play no part.
         """
         first = not hasattr(self, "components_")
         counts = self._training_counts(X, "partial_fit", reset=first)
@@ -192,6 +195,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.latent_words_ = self._choose_latent_words(n)
         require_sensible(self.latent_words_, n, type(self).__name__)
         frequency = word_frequency(counts) + UNSEEN_WORD_COUNT / float(n.double().sum())
+        frequency = frequency / frequency.sum()
+        self.word_frequency_ = frequency.float().numpy()
         return Parameters.initial(
             self.n_components,
             frequency.to(counts.counts.dtype),

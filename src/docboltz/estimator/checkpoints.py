@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from docboltz.errors import InvalidModelFile, InvalidParameter
+from docboltz.errors import InvalidModelFile, InvalidParameter, OtherRun
 from docboltz.estimator.saving import plain_parameters
 from docboltz.model.counts import SparseCounts
 from docboltz.storage import holds_model, load_model, remove_model, require_writable, save_model
@@ -67,11 +67,12 @@ class Checkpoint:
         there, here = settings["run"], self._identity
         changed = sorted(name for name in here if here[name] != there.get(name))
         if changed:
-            raise InvalidParameter(
+            raise OtherRun(
                 f"The checkpoint in {self.path} is of another run: {', '.join(changed)} "
                 f"{'is' if len(changed) == 1 else 'are'} not the same. Go on with the settings and "
                 "documents it was begun with, name another folder, or remove this one to start "
-                "anew."
+                "anew.",
+                changed,
             )
         return {name: torch.from_numpy(a.copy()) for name, a in arrays.items()}, settings["facts"]
 

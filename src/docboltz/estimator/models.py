@@ -45,6 +45,7 @@ class OverReplicatedSoftmax(TopicModel):
     intercept_visible_ : word biases b of shape (n_words,).
     intercept_hidden_ : topic biases a of shape (n_components,).
     latent_words_ : the policy in force.
+    word_frequency_ : share of each word in the training documents, the unigram model.
     n_updates_ : minibatches learnt from.
     history_ : what was seen on the way, a dictionary every 100 updates: phase, update, rate, mean
         activity of the topics, how the chains of fine-tuning mix, and measures on held-out

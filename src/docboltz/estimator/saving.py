@@ -64,6 +64,7 @@ def describe(model: TopicModel) -> tuple[Arrays, dict[str, Any]]:
         "components": model.components_,
         "intercept_visible": model.intercept_visible_,
         "intercept_hidden": model.intercept_hidden_,
+        "word_frequency": model.word_frequency_,
     }
     settings = {
         "model": type(model).__name__,
@@ -124,6 +125,11 @@ def _restored(
     model.components_ = np.ascontiguousarray(_checked(arrays, "components", (F, K)).T).T
     model.intercept_visible_ = _checked(arrays, "intercept_visible", (K,))
     model.intercept_hidden_ = _checked(arrays, "intercept_hidden", (F,))
+    if "word_frequency" in arrays:
+        model.word_frequency_ = _checked(arrays, "word_frequency", (K,))
+    else:  # a model saved before it was kept: its word biases began there
+        share = np.exp(model.intercept_visible_ - model.intercept_visible_.max())
+        model.word_frequency_ = share / share.sum()
     model.latent_words_ = policy_from_dict(settings["latent_words"])
     model.n_updates_ = int(settings["updates"])
     model.history_ = settings.get("history", [])

@@ -48,9 +48,14 @@ def _log_joint(p: Parameters, counts: Counts, m: Tensor) -> Tensor:
     return seen + m[:, None] * log_word_weight(p, h)
 
 
+def log_joint(p: Parameters, counts: Counts, m: Tensor) -> Tensor:
+    """log Σ_h Σ_ĥ exp(−E(v̂, ĥ, h)), the numerator of log p(v): (B,)."""
+    return torch.logsumexp(_log_joint(p, counts, m), 1)
+
+
 def log_likelihood(p: Parameters, counts: Counts, m: Tensor) -> Tensor:
     """log p(v) of each document's word *sequence* (no multinomial coefficient), in nats: (B,)."""
-    return torch.logsumexp(_log_joint(p, counts, m), 1) - log_zeta(p, lengths(counts) + m)
+    return log_joint(p, counts, m) - log_zeta(p, lengths(counts) + m)
 
 
 def posterior(p: Parameters, counts: Counts, m: Tensor) -> Tensor:

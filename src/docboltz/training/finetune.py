@@ -31,6 +31,8 @@ from docboltz.training.schedules import decayed_rate
 
 WARM_UP = 40
 """Updates' worth of sweeps before the first update: a fresh pool has to find the model's modes."""
+MOST_WARM_UP_WORDS = 1e8
+"""Words drawn at most before the first update: documents of thousands would take minutes."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,8 @@ class MaximumLikelihood:
             self._pool = start_pool(
                 p.n_topics, documents.d, rungs=s.rungs, bridge=s.bridge, generator=generator
             )
-            for number in range(WARM_UP):
+            words = float(self._pool.d.sum()) * s.sweeps
+            for number in range(max(1, min(WARM_UP, round(MOST_WARM_UP_WORDS / words)))):
                 self._sweep(self._pool, self.variant(number), generator)
         self._seen = {name: p.b.new_zeros(()) for name in names}
         self._frequency = word_frequency(documents.counts).to(p.W.dtype)  # (K,)

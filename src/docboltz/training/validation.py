@@ -33,8 +33,8 @@ class Validation:
     """Looks, one every 100 updates, without a better one before a phase stops early."""
 
     def __post_init__(self) -> None:
-        ok = is_number(self.share) and 0 < self.share < 1
-        require(ok, "Validation", "share", "a number between 0 and 1", self.share)
+        ok = is_number(self.share) and 0 < self.share <= 0.9
+        require(ok, "Validation", "share", "a number above 0 and at most 0.9", self.share)
         ok = is_whole(self.patience) and self.patience >= 1
         require(ok, "Validation", "patience", "a whole number of at least 1", self.patience)
         object.__setattr__(self, "share", float(self.share))  # NumPy's cannot be saved
@@ -74,7 +74,7 @@ class HeldOut:
         if not len(seen):
             raise InvalidParameter(
                 f"None of the {size} held-out documents has two words, so none can say how well it "
-                "is predicted. Hold out more documents, or train without validation."
+                "is predicted. Train without validation."
             )
         self._seen, self._hidden = seen.to(device), hidden.to(device)
 

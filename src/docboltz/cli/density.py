@@ -1,0 +1,90 @@
+"""docboltz perplexity: how well a model predicts documents it has not seen."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from docboltz.cli.options import Device, Json, ModelFolder, Quiet
+from docboltz.cli.output import count_of, print_json, print_table, remark, remark_empty
+from docboltz.cli.reading import CorpusSource, reads_corpus, remark_reading
+
+
+@reads_corpus
+def perplexity(
+    model: ModelFolder,
+    source: CorpusSource,
+    documents: Annotated[
+        int, typer.Option(min=1, help="Most documents to measure on, chosen at random.")
+    ] = 1000,
+    method: Annotated[
+        str | None, typer.Option(help="exact, bound or importance; by default the best one.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the estimate.")] = 0,
+    device: Device = "auto",
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Measure perplexity per word on documents the model was not trained on.
+
+    Lower is better; each document counts once. Words outside the vocabulary do not count.
+
+    Example:  docboltz perplexity model held-out.csv
+    """
+    import numpy as np
+
+    from docboltz.corpus.report import ReadReport
+    from docboltz.errors import InvalidCorpus
+    from docboltz.text_model import TextModel
+
+    report = ReadReport()
+    stream = source.documents(report)
+    text_model = TextModel.load(model, device=device)
+    corpus = text_model.count(stream)
+    remark_reading(report, quiet=quiet, json=json)
+    remark_empty(corpus.n_empty, quiet=quiet)
+    counts = corpus.without_empty().counts
+    if not counts.shape[0]:
+        raise InvalidCorpus(
+            "No document has a word of the model's vocabulary: there is nothing to predict. Check "
+            "that these are texts of the kind it was trained on."
+        )
+    if counts.shape[0] > documents:
+        chosen = np.random.RandomState(seed).permutation(counts.shape[0])[:documents]
+        counts = counts[np.sort(chosen)]
+    remark(f"Measuring {count_of(counts.shape[0], 'document')} …", quiet=quiet or json)
+    found = text_model.model.perplexity(counts, method=method, random_state=seed)  # type: ignore[arg-type]
+    unigram = text_model.model.unigram_perplexity(counts)
+    zeta = found.log_partition
+    if json:
+        print_json(
+            {
+                "perplexity": found.value,
+                "error": found.error,
+                "errors": {
+                    "documents": found.documents_error,
+                    "numerator": found.numerator_error,
+                    "log_partition": found.partition_error,
+                },
+                "unigram": unigram,
+                "method": found.method,
+                "documents": found.n_documents,
+                "without_words": corpus.n_empty,
+                "log_partition": {
+                    "largest_error": float(zeta.error.max()),
+                    "least_effective_share": float(zeta.effective.min()),
+                    "resamplings": zeta.resamplings,
+                    "steps": zeta.steps,
+                },
+                "read": report.to_dict(),
+            }
+        )
+        return
+    rows = [[type(text_model.model).__name__, f"{found.value:,.1f}", f"± {found.error:,.1f}"]]
+    rows += [["  from the choice of documents", "", f"± {found.documents_error:,.1f}"]]
+    rows += [["  from the sum over topics", "", f"± {found.numerator_error:,.1f}"]]
+    rows += [["  from log Z", "", f"± {found.partition_error:,.1f}"]]
+    rows += [["unigram", f"{unigram:,.1f}", ""]]
+    columns = {"perplexity per word": "left", found.method: "right", "error": "right"}
+    print_table(None, columns, rows)

@@ -1,0 +1,209 @@
+"""What a fitted model says about the likelihood of documents."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor
+
+from docboltz.device import draw_seed
+from docboltz.errors import InvalidCounts, UncertainLikelihoodWarning, require, warn_user
+from docboltz.likelihood import Method, Numerator, numerator
+from docboltz.model.counts import SparseCounts
+from docboltz.model.exact import MAX_TOPICS
+from docboltz.model.latent_words import LatentWords
+from docboltz.model.parameters import Parameters
+from docboltz.sampling.annealing import LogPartition, anneal
+
+UNSURE = 1.0
+"""Standard error of log ζ, in nats, beyond which a figure is not to be trusted."""
+
+
+@dataclass(frozen=True)
+class Perplexity:
+    """exp(−1/L Σ_l 1/N_l log p(v_l)) over L documents, and how sure it is."""
+
+    value: float
+    error: float
+    """Standard error of the value, all three sources together."""
+    documents_error: float
+    """Part of it from the choice of documents."""
+    numerator_error: float
+    """Part of it from the sum over topics of each document."""
+    partition_error: float
+    """Part of it from log ζ, common to all documents."""
+    method: Method
+    n_documents: int
+    """Documents it was measured on."""
+    n_empty: int
+    """Documents without a word, left out."""
+    log_partition: LogPartition
+    """log ζ for every length, with its diagnostics."""
+
+
+class Density:
+    """Likelihoods, for the estimators."""
+
+    latent_words_: LatentWords
+    word_frequency_: NDArray[np.float32]
+
+    def log_partition(
+        self,
+        lengths: ArrayLike,
+        *,
+        replicas: int = 8,
+        particles: int = 128,
+        sweeps: int = 2,
+        random_state: Any = None,
+    ) -> LogPartition:
+        """Estimate log ζ(D) for documents of D = N + M words, all lengths from one annealing run.
+
+        Warns where the standard error is above 1 nat: use more `particles` or `sweeps` there.
+        """
+        check_is_fitted(self)
+        d = torch.as_tensor(np.asarray(lengths, dtype=np.float64)).reshape(-1)
+        owner = f"{type(self).__name__}.log_partition"
+        ok = len(d) > 0 and bool((d >= 0).all()) and bool(d.isfinite().all())
+        require(ok, owner, "lengths", "numbers of at least 0, one or more", lengths)
+        p = self._parameters()
+        generator = self._density_generator(p, random_state)
+        found = anneal(
+            p,
+            d.to(p.W.device),
+            replicas=replicas,
+            particles=particles,
+            sweeps=sweeps,
+            generator=generator,
+        )
+        worst = int(found.error.argmax())
+        if float(found.error[worst]) > UNSURE:
+            warn_user(
+                f"log ζ is uncertain: at D = {float(found.d[worst]):g} its standard error is "
+                f"{float(found.error[worst]):.1f} nats, and an underestimate flatters the model. "
+                "More particles or sweeps make it surer; so does fine-tuning.",
+                UncertainLikelihoodWarning,
+            )
+        return found
+
+    def score_samples(
+        self, X: ArrayLike, *, method: Method | None = None, random_state: Any = 0
+    ) -> NDArray[np.float64]:
+        """Give log p(v) of each document's words, in nats.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_documents, n_words)
+        method : "exact" (few topics: sums over all their states), "bound" (the paper's mean-field
+            lower bound), "importance" (weighted particles, annealed over the latent words: nearly
+            exact). By default exact without latent words or with at most 12 topics, and importance
+            otherwise.
+        random_state : seed of the estimates.
+
+        The probability is that of the word sequence: no multinomial coefficient. Words outside the
+        vocabulary do not count. A document without words has probability 1.
+        """
+        n, found, partition = self._likelihood(X, "score_samples", method, random_state)[1:]
+        value = found.value - partition.value
+        return torch.where(n > 0, value, 0.0).cpu().numpy()
+
+    def score(self, X: ArrayLike, y: object = None) -> float:
+        """Mean over documents of log p(v) per word, in nats: larger is better."""
+        return -math.log(self.perplexity(X).value)
+
+    def perplexity(
+        self, X: ArrayLike, *, method: Method | None = None, random_state: Any = 0
+    ) -> Perplexity:
+        """Perplexity per word as the paper defines it: each document counts once.
+
+        Documents without words are left out and counted.
+        """
+        method, n, found, partition = self._likelihood(X, "perplexity", method, random_state)
+        some = n > 0
+        if not bool(some.any()):
+            raise InvalidCounts(
+                f"{type(self).__name__}.perplexity got {len(n)} document(s) without a single known "
+                "word: there is nothing to predict."
+            )
+        per_word = ((found.value - partition.value) / n)[some]
+        L, value = len(per_word), math.exp(-float(per_word.mean()))
+        of_documents = float(per_word.std()) / math.sqrt(L) if L > 1 else math.nan
+        of_numerator = float((found.error / n)[some].square().sum().sqrt()) / L
+        # Errors of log ζ at different lengths go together: let each replica make its own mean.
+        means = (partition.replicas[:, some] / n[some]).mean(1)
+        of_partition = float(means.std()) / math.sqrt(len(means))
+        together = [e for e in (of_documents, of_numerator, of_partition) if not math.isnan(e)]
+        return Perplexity(
+            value=value,
+            error=value * math.hypot(*together),
+            documents_error=value * of_documents,
+            numerator_error=value * of_numerator,
+            partition_error=value * of_partition,
+            method=method,
+            n_documents=L,
+            n_empty=int((~some).sum()),
+            log_partition=partition,
+        )
+
+    def unigram_perplexity(self, X: ArrayLike) -> float:
+        """Perplexity of the same kind by the words' shares of the training documents alone."""
+        counts = self._fitted_counts(X, "unigram_perplexity")
+        n = counts.lengths.double()
+        log_frequency = torch.from_numpy(self.word_frequency_).log().double()
+        said = torch.segment_reduce(
+            counts.counts.double() * log_frequency[counts.words.long()],
+            "sum",
+            offsets=counts.starts,
+            initial=0.0,
+        )
+        return math.exp(-float((said / n)[n > 0].mean()))
+
+    def _likelihood(
+        self, X: ArrayLike, caller: str, method: Method | None, random_state: Any
+    ) -> tuple[Method, Tensor, Numerator, LogPartition]:
+        """The method, and N, numerator and log ζ of each document."""
+        counts: SparseCounts = self._fitted_counts(X, caller)
+        p = self._parameters()
+        n = counts.lengths.to(p.W.device, torch.float64)
+        m = self.latent_words_(n)
+        owner = f"{type(self).__name__}.{caller}"
+        if method is None:
+            small = p.n_topics <= 12 or not bool(m.any())
+            method = "exact" if small else "importance"
+        known = method in ("exact", "bound", "importance")
+        require(known, owner, "method", "'exact', 'bound', 'importance' or None", method)
+        feasible = method != "exact" or p.n_topics <= MAX_TOPICS or not bool(m.any())
+        few = f"'bound' or 'importance': 'exact' sums over 2^F states, and F ≤ {MAX_TOPICS}"
+        require(feasible, owner, "method", few, method)
+        generator = self._density_generator(p, random_state)
+        found = numerator(p, counts, m, method, generator=generator)
+        lengths, where = torch.unique(n + m, return_inverse=True)
+        partition = self.log_partition(lengths.cpu().numpy(), random_state=random_state)
+        each = LogPartition(
+            partition.d[where],
+            partition.value[where],
+            partition.error[where],
+            partition.replicas[:, where],
+            partition.effective[where],
+            partition.acceptance,
+            partition.resamplings,
+            partition.steps,
+            partition.anchor,
+        )
+        return method, n, found, each
+
+    def _density_generator(self, p: Parameters, random_state: Any) -> torch.Generator:
+        seed = draw_seed(check_random_state(random_state))
+        return torch.Generator(p.W.device).manual_seed(seed)
+
+    def _parameters(self, *, copy: bool = False) -> Parameters:
+        raise NotImplementedError
+
+    def _fitted_counts(self, X: ArrayLike, method: str) -> SparseCounts:
+        raise NotImplementedError

@@ -1,0 +1,120 @@
+"""log p(v) of documents: what a model gives to their words, in nats.
+
+    log p(v) = log Σ_h exp(v̂·b + h·θ + M g(h)) − log ζ(N + M),    θ = W v̂ + N a
+
+is the probability of the word sequence: no multinomial coefficient. The first term, here called the
+numerator, is exact without latent words; the second comes from annealing. Both have errors, and
+both are reported.
+
+B documents, F topic units, K words.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from docboltz.kernels import Random
+from docboltz.model import exact
+from docboltz.model.conditionals import free_energy, mean_field, topic_input
+from docboltz.model.counts import SparseCounts, times
+from docboltz.model.parameters import Parameters
+from docboltz.sampling.posterior import sum_over_topics
+
+Method = Literal["exact", "bound", "importance"]
+
+BLOCK_ENTRIES = 2**22
+"""Logits held at once."""
+FIRST_PARTICLES, MOST_PARTICLES = 16, 1024
+REPLICAS, SWEEPS = 4, 1
+WANTED_ERROR = 0.2
+"""Standard error, in nats a document, above which more particles are used."""
+
+
+@dataclass(frozen=True)
+class Numerator:
+    """log Σ_h exp(v̂·b + h·θ + M g(h)) of each document."""
+
+    value: Tensor
+    """(B,), float64."""
+    error: Tensor
+    """Standard error of each: (B,); 0 where it is exact, or a bound."""
+
+
+def numerator(
+    p: Parameters, counts: SparseCounts, m: Tensor, method: Method, *, generator: Random
+) -> Numerator:
+    """The first term of log p(v); exact by any method where no document has latent words."""
+    if method != "importance":  # particles are good enough in float32
+        p = p.to(p.W.device, torch.float64)
+    counts, m = counts.to(p.W.device, p.W.dtype), m.double()
+    parts = []
+    # Enumeration holds 2^F states of each document, the other ways K words.
+    width = 2**p.n_topics if method == "exact" and bool(m.any()) else p.n_words
+    for begin, end in _blocks(len(counts), width):
+        block, latent = counts.slice(begin, end), m[begin:end]
+        if not bool(latent.any()):
+            value = -free_energy(p, block).double()
+            parts.append(Numerator(value, torch.zeros_like(value)))
+        elif method == "exact":
+            value = exact.log_joint(p, block, latent)
+            parts.append(Numerator(value, torch.zeros_like(value)))
+        elif method == "bound":
+            value = _bound(p, block, latent)
+            parts.append(Numerator(value, torch.zeros_like(value)))
+        else:
+            parts.append(_importance(p, block, latent, generator))
+    return Numerator(torch.cat([n.value for n in parts]), torch.cat([n.error for n in parts]))
+
+
+def _bound(p: Parameters, counts: SparseCounts, m: Tensor) -> Tensor:
+    """v̂·b + θ·μ1 + M(μ2·(b + Wᵀμ1) + a·μ1) + H(μ1) + M H(μ2), at the mean field: (B,)."""
+    found = mean_field(p, counts, m)
+    mu, words = found.topics, found.words
+    logits = torch.addmm(p.b, mu, p.W)
+    # At its fixed point μ2 = softmax(logits), and its part is M (log Σ exp logits + a·μ1).
+    latent = (words * logits).sum(1) + _entropy(words) + mu @ p.a
+    seen = times(counts, p.b[:, None])[:, 0] + (topic_input(p, counts) * mu).sum(1)
+    of_topics = (_entropy(torch.stack([mu, 1 - mu], 2))).sum(1)
+    return seen + m * latent + of_topics
+
+
+def _entropy(probability: Tensor) -> Tensor:
+    """−Σ p log p over the last axis."""
+    entropy: Tensor = torch.special.entr(probability)
+    return entropy.sum(-1)
+
+
+def _importance(p: Parameters, counts: SparseCounts, m: Tensor, generator: Random) -> Numerator:
+    """Particles that take the latent words in one by one; more of them until the error is small."""
+    theta = topic_input(p, counts)  # (B, F)
+    seen = times(counts, p.b[:, None])[:, 0].double()
+    value, error = torch.zeros_like(seen), torch.full_like(seen, math.inf)
+    left, particles = torch.arange(len(seen), device=seen.device), FIRST_PARTICLES
+    while len(left) and particles <= MOST_PARTICLES:
+        at_once = max(1, BLOCK_ENTRIES // (REPLICAS * particles * p.n_words))
+        for rows in torch.split(left, at_once):
+            found = sum_over_topics(
+                p,
+                theta[rows],
+                m[rows],
+                replicas=REPLICAS,
+                particles=particles,
+                sweeps=SWEEPS,
+                generator=generator,
+            )
+            value[rows], error[rows] = found.value, found.error
+        left = left[error[left] > WANTED_ERROR]
+        particles *= 4
+    return Numerator(seen + value, error)
+
+
+def _blocks(n: int, width: int) -> Iterator[tuple[int, int]]:
+    size = max(1, BLOCK_ENTRIES // width)
+    for begin in range(0, n, size):
+        yield begin, min(begin + size, n)

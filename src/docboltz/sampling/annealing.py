@@ -1,0 +1,210 @@
+"""log ζ(D) for every length D at once, by annealing over the length itself.
+
+    ζ(D) = Σ_h exp(D g(h)),    p_D(h) = exp(D g(h)) / ζ(D)
+
+make sense for any real D ≥ 0, and D acts as an inverse temperature. One population of particles
+that starts in p_1, where both the distribution and ζ are known exactly, and moves to the largest
+length by small steps of D passes through the distribution of every document length on its way.
+
+Between lengths particles are reweighted by exp(ΔD g(h)) and, when few carry the weight, resampled
+(sequential Monte Carlo: the estimate of ζ stays unbiased). At each D they are moved by Gibbs sweeps
+with n = round(D) words, which are reversible for p_n; a Metropolis step with probability
+min(1, exp((D − n)(g(h') − g(h)))) makes them reversible for p_D.
+
+R replicas, P particles in each, F topic units, K words.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from docboltz.kernels import Random, generator_of
+from docboltz.model.conditionals import log_word_weight
+from docboltz.model.parameters import Parameters
+from docboltz.sampling.chains import gibbs_sweep, sample_topics
+
+KEPT = 0.95
+"""Effective share of the particles that a step of D leaves."""
+RESAMPLE_BELOW = 0.5
+"""Effective share of the particles below which they are resampled."""
+
+
+@dataclass(frozen=True)
+class LogPartition:
+    """log ζ(D) for some lengths, and how far it can be trusted."""
+
+    d: Tensor
+    """The lengths: (L,), float64."""
+    value: Tensor
+    """log ζ(D): (L,), float64."""
+    error: Tensor
+    """Standard error of each, from the spread of the replicas: (L,); 0 where it is exact."""
+    replicas: Tensor
+    """The estimates of the single replicas: (R, L)."""
+    effective: Tensor
+    """Effective share of the particles at each length, the least of the replicas: (L,)."""
+    acceptance: float
+    """Share of Metropolis steps that were accepted."""
+    resamplings: int
+    """How often a replica was resampled."""
+    steps: int
+    """Steps from one D to the next."""
+    anchor: float
+    """Estimate of log ζ(0) by the first particles, less F log 2, which it is: nearly 0."""
+
+
+def anneal(
+    p: Parameters,
+    d: Tensor,
+    *,
+    replicas: int = 8,
+    particles: int = 128,
+    sweeps: int = 2,
+    generator: Random,
+) -> LogPartition:
+    """Estimate log ζ for the lengths `d` (L,), whole or not, from 0 up, in one run."""
+    wanted, order = torch.sort(d.double())
+    found = torch.zeros(replicas, len(wanted), dtype=torch.float64, device=p.W.device)
+    effective = torch.ones(len(wanted), dtype=torch.float64, device=p.W.device)
+    log_zeta = exact_log_zeta_1(p).expand(replicas).clone()  # (R,)
+    topics = sample_p_1(p, replicas * particles, generator=generator)
+    g = log_word_weight(p, topics).double().view(replicas, particles)
+    anchor = float(torch.logsumexp(-g.view(-1), 0) - math.log(g.numel()) + log_zeta[0])
+    anchor -= p.n_topics * math.log(2)
+    log_weight = torch.zeros_like(g)
+    at, last, accepted, resamplings, steps, next_wanted = 1.0, float(wanted[-1]), [], 0, 0, 0
+    while True:
+        to = min(last, at + _step(g, log_weight))
+        # Lengths on the way are estimated from here: no step has to end on them.
+        while next_wanted < len(wanted) and float(wanted[next_wanted]) <= to:
+            ahead = log_weight + (float(wanted[next_wanted]) - at) * g
+            found[:, next_wanted] = log_zeta + log_mean(ahead)
+            effective[next_wanted] = effective_share(ahead).min()
+            next_wanted += 1
+        if next_wanted == len(wanted):
+            break
+        log_weight = log_weight + (to - at) * g
+        at, steps = to, steps + 1
+        poor = effective_share(log_weight) < RESAMPLE_BELOW  # (R,)
+        if bool(poor.any()):
+            resamplings += int(poor.sum())
+            log_zeta = torch.where(poor, log_zeta + log_mean(log_weight), log_zeta)
+            keep = resampled(log_weight, poor, generator)  # (R, P)
+            rows = (keep + torch.arange(replicas, device=keep.device)[:, None] * particles).view(-1)
+            topics, g = topics[rows], g.view(-1)[rows].view(replicas, particles)
+            log_weight = torch.where(poor[:, None], 0.0, log_weight)
+        for _ in range(sweeps):
+            topics, g, share = _move(p, topics, g, at, generator)
+            accepted.append(share)
+    return _gathered(p, wanted, found, effective, order, accepted, resamplings, steps, anchor)
+
+
+def _gathered(
+    p: Parameters,
+    wanted: Tensor,
+    found: Tensor,
+    effective: Tensor,
+    order: Tensor,
+    accepted: list[Tensor],
+    resamplings: int,
+    steps: int,
+    anchor: float,
+) -> LogPartition:
+    """Average the replicas, put in what is known exactly, and restore the order asked for."""
+    R = len(found)
+    value = torch.logsumexp(found, 0) - math.log(R)
+    relative = (found - value).exp()  # ζ of a replica over the mean: unbiased, so their spread is
+    error = relative.std(0) / math.sqrt(R) if R > 1 else torch.full_like(value, math.nan)
+    exact = {0.0: p.n_topics * math.log(2), 1.0: float(exact_log_zeta_1(p))}
+    for length, known in exact.items():
+        here = wanted == length
+        value, error = torch.where(here, known, value), torch.where(here, 0.0, error)
+        found = torch.where(here, known, found)
+    back = torch.argsort(order)
+    acceptance = float(torch.stack(accepted).mean()) if accepted else 1.0
+    return LogPartition(
+        wanted[back],
+        value[back],
+        error[back],
+        found[:, back],
+        effective[back],
+        acceptance,
+        resamplings,
+        steps,
+        anchor,
+    )
+
+
+def exact_log_zeta_1(p: Parameters) -> Tensor:
+    """log ζ(1) = log Σ_k exp(b_k + Σ_j log(1 + exp(a_j + W_jk))), in float64."""
+    return torch.logsumexp(_word_log_weights(p), 0)
+
+
+def sample_p_1(p: Parameters, n: int, *, generator: Random) -> Tensor:
+    """Draw n topic vectors from p_1 exactly: a word, then topics given the word.  (n, F)."""
+    weights = torch.softmax(_word_log_weights(p), 0)
+    word = torch.multinomial(weights, n, replacement=True, generator=generator_of(generator))
+    return sample_topics(torch.sigmoid(p.W.T[word] + p.a), generator=generator)
+
+
+def _word_log_weights(p: Parameters) -> Tensor:
+    """b_k + Σ_j softplus(a_j + W_jk): (K,), float64, in blocks that keep W from being doubled."""
+    sums = [
+        torch.nn.functional.softplus((rows + p.a).double()).sum(1)
+        for rows in torch.split(p.W.T, max(1, 2**22 // p.n_topics))
+    ]
+    return p.b.double() + torch.cat(sums)
+
+
+def _step(g: Tensor, log_weight: Tensor) -> float:
+    """The step of D that leaves the share KEPT of the particles' present effective number.
+
+    For small steps the loss is ΔD² times the weighted variance of g.
+    """
+    weight = torch.softmax(log_weight, 1)
+    mean = (weight * g).sum(1, keepdim=True)
+    spread = float((weight * (g - mean) ** 2).sum(1).mean().sqrt())
+    return math.sqrt(1 / KEPT - 1) / max(spread, 1e-9)
+
+
+def _move(
+    p: Parameters, topics: Tensor, g: Tensor, d: float, generator: Random
+) -> tuple[Tensor, Tensor, Tensor]:
+    """A Gibbs sweep with n = round(D) words and a Metropolis step to p_D."""
+    n = max(1, round(d))
+    length = torch.full((len(topics),), float(n), dtype=p.W.dtype, device=p.W.device)
+    proposed, _ = gibbs_sweep(p, topics, length, generator=generator)
+    g_proposed = log_word_weight(p, proposed).double().view(g.shape)
+    uniform = torch.rand(g.shape, dtype=g.dtype, device=g.device, generator=generator_of(generator))
+    take = uniform < ((d - n) * (g_proposed - g)).exp()
+    rows = take.view(-1, 1)
+    moved = torch.where(rows, proposed, topics), torch.where(take, g_proposed, g)
+    return *moved, take.double().mean()
+
+
+def log_mean(log_weight: Tensor) -> Tensor:
+    """Log of the mean weight of each replica: (R,)."""
+    return torch.logsumexp(log_weight, 1) - math.log(log_weight.shape[1])
+
+
+def effective_share(log_weight: Tensor) -> Tensor:
+    """(Σw)² / (P Σw²) of each replica: (R,)."""
+    sums = 2 * torch.logsumexp(log_weight, 1) - torch.logsumexp(2 * log_weight, 1)
+    return sums.exp() / log_weight.shape[1]
+
+
+def resampled(log_weight: Tensor, poor: Tensor, generator: Random) -> Tensor:
+    """Which particles go on: systematic resampling of the poor replicas.  (R, P)."""
+    R, P = log_weight.shape
+    g = generator_of(generator)
+    start = torch.rand((R, 1), dtype=log_weight.dtype, device=log_weight.device, generator=g)
+    points = (torch.arange(P, device=log_weight.device) + start) / P
+    cumulative = torch.softmax(log_weight, 1).cumsum(1)
+    cumulative = cumulative / cumulative[:, -1:]
+    drawn = torch.searchsorted(cumulative, points, right=True).clamp_max(P - 1)
+    same = torch.arange(P, device=log_weight.device).expand(R, P)
+    return torch.where(poor[:, None], drawn, same)

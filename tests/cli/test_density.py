@@ -1,0 +1,44 @@
+"""docboltz perplexity."""
+
+import json
+
+import pytest
+
+from .conftest import write_json_lines
+from .texts import ENGLISH, records
+
+
+def test_perplexity_is_a_table_or_json(docboltz, model, corpus):
+    found = docboltz("perplexity", model, corpus, "--json").json
+    assert 1 < found["perplexity"] < 200
+    assert found["unigram"] > 1
+    assert found["error"] >= found["errors"]["documents"] > 0
+    assert (found["method"], found["documents"]) == ("exact", found["read"]["documents"])
+    table = docboltz("perplexity", model, corpus, "-q").out
+    assert f"{found['perplexity']:,.1f}" in table
+    assert "unigram" in table
+
+
+@pytest.mark.parametrize("method", ["bound", "importance"])
+def test_methods_and_numbers_of_documents(docboltz, model, corpus, method):
+    options = ("--method", method, "--documents", 5, "--seed", 3, "--json")
+    found = docboltz("perplexity", model, corpus, *options).json
+    assert (found["method"], found["documents"]) == (method, 5)
+
+
+def test_unknown_and_empty_documents_are_counted(docboltz, model, tmp_path):
+    rows = [*records(ENGLISH), {"id": "x", "text": "zyzzyva qwertz", "labels": []}]
+    corpus = write_json_lines(tmp_path / "more.jsonl", rows)
+    outcome = docboltz("perplexity", model, corpus, "--json")
+    assert json.loads(outcome.out)["without_words"] == 1
+    assert "1 document has no word of the vocabulary" in outcome.err
+
+
+def test_nothing_to_measure_is_said(docboltz, model, tmp_path):
+    corpus = write_json_lines(tmp_path / "none.jsonl", [{"id": "x", "text": "zyzzyva qwertz"}] * 2)
+    assert "nothing to predict" in docboltz("perplexity", model, corpus, "-q").complaint
+
+
+def test_an_unknown_method_is_refused(docboltz, model, corpus):
+    complaint = docboltz("perplexity", model, corpus, "--method", "guess", "-q").complaint
+    assert "must be 'exact', 'bound', 'importance' or None. Got 'guess'" in complaint

@@ -1,0 +1,109 @@
+"""Likelihoods through the estimator."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from docboltz import OverReplicatedSoftmax, Pretraining, ReplicatedSoftmax
+from docboltz.errors import InvalidCounts, InvalidParameter
+from docboltz.model import exact
+from tests.estimator.test_models import in_float64
+from tests.test_laws import corpus
+
+QUICK = Pretraining(updates=60)
+
+
+@pytest.fixture(scope="module")
+def fitted() -> OverReplicatedSoftmax:
+    return OverReplicatedSoftmax(8, latent_words=20, pretraining=QUICK, random_state=0).fit(
+        corpus(200)
+    )
+
+
+def exact_scores(model: OverReplicatedSoftmax | ReplicatedSoftmax, X) -> np.ndarray:
+    counts = torch.from_numpy(X.toarray()).double()
+    m = model.latent_words_(counts.sum(1))
+    return exact.log_likelihood(in_float64(model), counts, m).numpy()
+
+
+@pytest.mark.parametrize("method", [None, "exact", "importance"])
+def test_scores_are_the_exact_log_likelihood(fitted, method: str | None) -> None:
+    """log ζ has its error; 0.3 nats is several times that of 8 × 128 particles on 8 topics."""
+    X = corpus(30, seed=1)
+    off = fitted.score_samples(X, method=method) - exact_scores(fitted, X)
+    assert np.abs(off).max() < (1.0 if method == "importance" else 0.3)
+    assert abs(off.mean()) < 0.2
+
+
+def test_the_bound_is_below(fitted) -> None:
+    X = corpus(30, seed=1)
+    assert (fitted.score_samples(X, method="bound") < exact_scores(fitted, X) + 0.3).all()
+
+
+def test_perplexity_is_the_papers(fitted) -> None:
+    X = corpus(50, seed=2)
+    found = fitted.perplexity(X)
+    n = X.sum(axis=1)
+    expected = np.exp(-np.mean(exact_scores(fitted, X) / n))
+    parts = (found.documents_error, found.numerator_error, found.partition_error)
+    assert found.value == pytest.approx(expected, abs=5 * found.partition_error)
+    assert found.error == pytest.approx(np.hypot.reduce(parts))
+    assert found.documents_error == pytest.approx(
+        found.value * np.std(exact_scores(fitted, X) / n, ddof=1) / 50**0.5, rel=0.05
+    )
+    assert (found.method, found.n_documents, found.n_empty) == ("exact", 50, 0)
+    assert fitted.score(X) == pytest.approx(-np.log(found.value))
+
+
+def test_without_weights_it_is_the_unigrams() -> None:
+    X = corpus(100)
+    model = ReplicatedSoftmax(6, pretraining=QUICK, random_state=0).fit(X)
+    model.components_ = np.zeros_like(model.components_)
+    b = model.intercept_visible_ - np.logaddexp.reduce(model.intercept_visible_)
+    unigram = np.exp(-np.mean((X @ b) / X.sum(axis=1)))
+    assert model.perplexity(X).value == pytest.approx(unigram, rel=1e-4)
+
+
+def test_order_and_repetition_do_not_matter(fitted) -> None:
+    X = corpus(20, seed=3)
+    scores = fitted.score_samples(X)
+    order = np.random.RandomState(0).permutation(20)
+    assert fitted.score_samples(X[order]) == pytest.approx(scores[order], abs=1e-6)
+    twice = fitted.perplexity(X[np.r_[0:20, 0:20]])
+    assert twice.value == pytest.approx(fitted.perplexity(X).value)
+    words = np.random.RandomState(1).permutation(X.shape[1])
+    permuted = OverReplicatedSoftmax(8, latent_words=20, pretraining=QUICK).fit(X)
+    permuted.components_ = np.ascontiguousarray(fitted.components_[:, words].T).T
+    permuted.intercept_visible_ = fitted.intercept_visible_[words]
+    permuted.intercept_hidden_ = fitted.intercept_hidden_
+    assert permuted.score_samples(X[:, words]) == pytest.approx(scores, abs=0.5)
+
+
+def test_documents_without_words_are_counted_and_left_out(fitted) -> None:
+    X = corpus(10, seed=4).toarray()
+    X[[2, 5]] = 0
+    assert fitted.score_samples(X)[[2, 5]].tolist() == [0, 0]
+    found = fitted.perplexity(X)
+    assert (found.n_documents, found.n_empty) == (8, 2)
+    assert np.isfinite([found.value, found.error]).all()
+    with pytest.raises(InvalidCounts, match="nothing to predict"):
+        fitted.perplexity(0 * X)
+
+
+def test_one_word_is_enough(fitted) -> None:
+    X = np.zeros((1, 30))
+    X[0, 3] = 1
+    assert fitted.score_samples(X) == pytest.approx(
+        exact_scores(fitted, corpus(1)[:0].__class__(X)), abs=0.3
+    )
+    assert fitted.perplexity(X).n_documents == 1
+
+
+def test_nonsense_is_refused(fitted) -> None:
+    with pytest.raises(InvalidParameter, match="'method' parameter of OverReplicated"):
+        fitted.score_samples(corpus(2), method="guess")
+    for lengths in ([-1], [], [np.nan]):
+        with pytest.raises(InvalidParameter, match=r"'lengths' parameter of .*log_partition"):
+            fitted.log_partition(lengths)
