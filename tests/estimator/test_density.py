@@ -101,9 +101,21 @@ def test_one_word_is_enough(fitted) -> None:
     assert fitted.perplexity(X).n_documents == 1
 
 
+def test_both_ways_to_log_zeta_agree(fitted) -> None:
+    lengths = [20, 45, 60]
+    one, other = (
+        fitted.log_partition(lengths, method=m, random_state=0) for m in ("annealing", "ais")
+    )
+    expected = exact.log_zeta(in_float64(fitted), torch.tensor(lengths).double())
+    for found in (one, other):
+        assert ((found.value - expected).abs() < 5 * found.error + 0.01).all()
+
+
 def test_nonsense_is_refused(fitted) -> None:
     with pytest.raises(InvalidParameter, match="'method' parameter of OverReplicated"):
         fitted.score_samples(corpus(2), method="guess")
+    with pytest.raises(InvalidParameter, match=r"'method' parameter of .*log_partition"):
+        fitted.log_partition([3], method="guess")
     for lengths in ([-1], [], [np.nan]):
         with pytest.raises(InvalidParameter, match=r"'lengths' parameter of .*log_partition"):
             fitted.log_partition(lengths)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -20,6 +20,7 @@ from docboltz.model.counts import SparseCounts
 from docboltz.model.exact import MAX_TOPICS
 from docboltz.model.latent_words import LatentWords
 from docboltz.model.parameters import Parameters
+from docboltz.sampling.ais import anneal_temperatures
 from docboltz.sampling.annealing import LogPartition, anneal
 
 UNSURE = 1.0
@@ -58,6 +59,7 @@ class Density:
         self,
         lengths: ArrayLike,
         *,
+        method: Literal["annealing", "ais"] = "annealing",
         replicas: int = 8,
         particles: int = 128,
         sweeps: int = 2,
@@ -66,6 +68,8 @@ class Density:
         """Estimate log ζ(D) for documents of D = N + M words, all lengths from one annealing run.
 
         Warns where the standard error is above 1 nat: use more `particles` or `sweeps` there.
+        `method="ais"` is the paper's way, for comparison: 128 chains and 1,000 temperatures for
+        each length, which must be whole.
         """
         check_is_fitted(self)
         d = torch.as_tensor(np.asarray(lengths, dtype=np.float64)).reshape(-1)
@@ -74,14 +78,19 @@ class Density:
         require(ok, owner, "lengths", "numbers of at least 0, one or more", lengths)
         p = self._parameters()
         generator = self._density_generator(p, random_state)
-        found = anneal(
-            p,
-            d.to(p.W.device),
-            replicas=replicas,
-            particles=particles,
-            sweeps=sweeps,
-            generator=generator,
-        )
+        known = method in ("annealing", "ais")
+        require(known, owner, "method", "'annealing' or 'ais'", method)
+        if method == "ais":
+            found = anneal_temperatures(p, d.round().to(p.W.device), generator=generator)
+        else:
+            found = anneal(
+                p,
+                d.to(p.W.device),
+                replicas=replicas,
+                particles=particles,
+                sweeps=sweeps,
+                generator=generator,
+            )
         worst = int(found.error.argmax())
         if float(found.error[worst]) > UNSURE:
             warn_user(
