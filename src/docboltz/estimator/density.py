@@ -23,8 +23,9 @@ from docboltz.model.parameters import Parameters
 from docboltz.sampling.ais import anneal_temperatures
 from docboltz.sampling.annealing import LogPartition, anneal
 
-UNSURE = 1.0
-"""Standard error of log ζ, in nats, beyond which a figure is not to be trusted."""
+UNSURE = 0.5
+"""Standard error of log ζ, in nats, beyond which a figure is not to be trusted. Where one replica of
+eight outweighs the others it is 1, however far they are apart."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class Density:
     ) -> LogPartition:
         """Estimate log ζ(D) for documents of D = N + M words, all lengths from one annealing run.
 
-        Warns where the standard error is above 1 nat: use more `particles` or `sweeps` there.
+        Warns where the standard error is above half a nat: use more `particles` or `sweeps` there.
         `method="ais"` is the paper's way, for comparison: 128 chains and 1,000 temperatures for
         each length, which must be whole.
         """
