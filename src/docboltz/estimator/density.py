@@ -24,8 +24,8 @@ from docboltz.sampling.ais import anneal_temperatures
 from docboltz.sampling.annealing import LogPartition, anneal
 
 UNSURE = 0.5
-"""Standard error of log ζ, in nats, beyond which a figure is not to be trusted. Where one replica of
-eight outweighs the others it is 1, however far they are apart."""
+"""Standard error of log ζ, in nats, beyond which a figure is not to be trusted. Where one of the
+replicas outweighs all others it is 1, however far they are apart."""
 
 
 @dataclass(frozen=True)
