@@ -31,8 +31,8 @@ def main() -> None:
     apart = (two[0].value - two[1].value).abs()
     print(f"{model.n_components} topics, {len(all_lengths)} lengths up to {arguments.longest}")
     print(
-        f"annealing over the length: {seconds:.1f} s for all, {two[0].steps} steps of 1,024 "
-        f"particles; standard error at most {float(two[0].error.max()):.2f} nats, two runs at most "
+        f"annealing over the length: {seconds:.1f} s for all, {two[0].steps} steps in the last "
+        f"run; standard error at most {float(two[0].error.max()):.2f} nats, two runs at most "
         f"{float(apart.max()):.2f} apart"
     )
     some = all_lengths[np.linspace(0, len(all_lengths) - 1, 4).astype(int)]
