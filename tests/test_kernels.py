@@ -385,6 +385,8 @@ def test_a_sweep_leaves_the_exact_distribution_as_it_is(dtype: torch.dtype) -> N
 class Eager:
     """Calls functions where a Replay would replay them."""
 
+    possible = False
+
     def __init__(self, generator: torch.Generator, tensors: dict[str, Tensor]) -> None:
         pass
 

@@ -46,16 +46,18 @@ def _on_its_device(launch: Callable[P, T]) -> Callable[P, T]:
 
 
 class Seeds:
-    """Random numbers for the kernels of one update: one seed, drawn on the device, and a counter.
+    """Random numbers for the kernels of one update: one seed, on the device, and a counter.
 
-    Passed where a torch.Generator would be; plain torch operations draw from `generator`.
+    Passed where a torch.Generator would be; plain torch operations draw from `generator`, and so
+    does the seed where none is given.
     """
 
-    def __init__(self, generator: torch.Generator) -> None:
+    def __init__(self, generator: torch.Generator, seed: Tensor | None = None) -> None:
         self.generator = generator
-        low, high = -(2**63), 2**63 - 1
-        self.seed = torch.randint(low, high, (1,), generator=generator, device=generator.device)
-        self._calls = 0
+        if seed is None:
+            low, high = -(2**63), 2**63 - 1
+            seed = torch.randint(low, high, (1,), generator=generator, device=generator.device)
+        self.seed, self._calls = seed, 0
 
     def call(self) -> int:
         """A number no other kernel of the update gets."""

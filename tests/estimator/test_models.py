@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import docboltz.inference
 from docboltz import (
+    Finetuning,
     LatentWordsUpTo,
     OverReplicatedSoftmax,
     Pretraining,
@@ -381,9 +382,11 @@ def test_a_loaded_model_goes_on_with_fresh_random_numbers(fitted, tmp_path) -> N
 
 
 @pytest.mark.gpu
-def test_cuda_learns_and_agrees_with_the_cpu(tmp_path) -> None:
+@pytest.mark.parametrize("finetuning", [None, Finetuning(updates=100, rungs=32, bridge=8)])
+def test_cuda_learns_and_agrees_with_the_cpu(tmp_path, finetuning) -> None:
     X = corpus(600)
-    settings = {"pretraining": Pretraining(updates=200, more_steps_every=100), "random_state": 0}
+    pretraining = Pretraining(updates=200, more_steps_every=100)
+    settings = {"pretraining": pretraining, "finetuning": finetuning, "random_state": 0}
     a, b = (OverReplicatedSoftmax(8, device="cuda", **settings).fit(X) for _ in range(2))
     assert np.array_equal(a.components_, b.components_), "same seed, same device, same bits"
     carried_over = OverReplicatedSoftmax(8, device="cuda", **settings).partial_fit(X)

@@ -14,18 +14,18 @@ class Replay:
     """Calls functions of fixed shapes, by replay where the device can.
 
     A function must change tensors in place only, and draw random numbers from `generator` only.
-    Functions with the same key must do the same.
+    Functions with the same key must do the same. `possible` tells whether anything is replayed.
     """
 
     def __init__(self, generator: torch.Generator, tensors: dict[str, Tensor]) -> None:
         self._generator, self._tensors = generator, tensors
         self._graphs: dict[Hashable, torch.cuda.CUDAGraph] = {}
-        self._possible = all(kernels.serve(t) for t in tensors.values())
-        self._memory = torch.cuda.graph_pool_handle() if self._possible else None
+        self.possible = all(kernels.serve(t) for t in tensors.values())
+        self._memory = torch.cuda.graph_pool_handle() if self.possible else None
 
     def __call__(self, key: Hashable, function: Callable[[], None]) -> None:
         """Do what `function` does."""
-        if not self._possible:
+        if not self.possible:
             function()
             return
         with torch.cuda.device(self._generator.device):
@@ -43,9 +43,10 @@ class Replay:
         torch.cuda.current_stream().wait_stream(stream)
         for name, t in self._tensors.items():  # as if nothing had happened
             t.copy_(before[name])
-        self._generator.set_state(state)
         graph = torch.cuda.CUDAGraph()
-        graph.register_generator_state(self._generator)
+        if not torch.equal(self._generator.get_state(), state):  # else a replay need not tell it
+            self._generator.set_state(state)
+            graph.register_generator_state(self._generator)
         with torch.cuda.graph(graph, pool=self._memory):
             function()
         return graph

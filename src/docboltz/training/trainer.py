@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from functools import partial
+from itertools import groupby
 from typing import Any, Protocol
 
 import torch
@@ -16,6 +17,8 @@ from docboltz.training.graphs import Replay
 
 CHUNK = 20
 """Updates that are planned at once."""
+AT_ONCE = 5
+"""Updates of one variant that are replayed at once: from one replay to the next there is a gap."""
 
 
 class Optimizer(Protocol):
@@ -78,35 +81,51 @@ class Trainer:
         self._optimizer = phase.begin(p, documents, self.generator)
         # A copy as large as W, for phases that average.
         self._average = p.copy() if phase.average_from < first + phase.updates else p
-        # The plan of a chunk, where a replayed update can see it: documents, rate, share of the
-        # average; and the place in it.
-        self._order = torch.zeros((CHUNK, self._shuffle.size), dtype=torch.long, device=device)
-        self._rates = torch.zeros((CHUNK, 2), dtype=p.W.dtype, device=device)
+        # The plan of a chunk, where a replayed update can see it, and the place in it. A row is an
+        # update's documents, seed, rate and share of the average: the last two are bits of floats,
+        # so that one small kernel fetches all.
+        columns = self._shuffle.size + 1 + 2 * p.W.element_size() // 8
+        self._plan = torch.zeros((CHUNK, columns), dtype=torch.long, device=device)
         self._place = torch.zeros(1, dtype=torch.long, device=device)
+        self._seed = seed
         self._replay = Replay(self.generator, {**self.tensors(), "place": self._place})
 
     def advance(self, updates: int, stop: Callable[[], bool] = lambda: False) -> None:
         """Make so many updates, at most CHUNK, or fewer if asked to stop."""
         numbers = range(self.update, self.update + updates)
         first = self.phase.average_from
-        rates = [[self.phase.rate(t), 1 / max(t - first + 1, 1)] for t in numbers]
-        self._order[:updates] = self._shuffle(self.update - self._first, updates).to(
-            self._order.device
+        order = self._shuffle(self.update - self._first, updates)
+        seeds = torch.tensor([[seed_of_update(self._seed, t)] for t in numbers])
+        rates = torch.tensor(
+            [[self.phase.rate(t), 1 / max(t - first + 1, 1)] for t in numbers],
+            dtype=self.parameters.W.dtype,
         )
-        self._rates[:updates] = torch.tensor(rates, device=self._rates.device)
+        plan = torch.cat([order, seeds, rates.view(torch.long)], 1)
+        self._plan[:updates] = plan.to(self._plan.device)
         self._place.zero_()
-        for t in numbers:
-            variant, averaging = self.phase.variant(t), t >= first
-            self._replay((variant, averaging), partial(self._step, variant, averaging))
-            self.update += 1
-            if stop():
-                break
+        for (variant, averaging), alike in groupby(
+            numbers, key=lambda t: (self.phase.variant(t), t >= first)
+        ):
+            left = len(list(alike))
+            while left:
+                many = AT_ONCE if self._replay.possible and left >= AT_ONCE else 1
+                steps = partial(self._steps, many, variant, averaging)
+                self._replay((variant, averaging, many), steps)
+                left, self.update = left - many, self.update + many
+                if stop():
+                    return
+
+    def _steps(self, updates: int, variant: Any, averaging: bool) -> None:
+        for _ in range(updates):
+            self._step(variant, averaging)
 
     def _step(self, variant: Any, averaging: bool) -> None:
         """One update, on tensors alone."""
-        index = self._order.index_select(0, self._place)[0]
-        rate, share = self._rates.index_select(0, self._place)[0]
-        random: Random = Seeds(self.generator) if serve(index) else self.generator
+        size = self._shuffle.size
+        row = self._plan.index_select(0, self._place)[0]
+        index, seed = row[:size], row[size : size + 1]
+        rate, share = row[size + 1 :].view(self.parameters.W.dtype)
+        random: Random = Seeds(self.generator, seed) if serve(index) else self.generator
         batch = self.documents.pick(index)
         self._optimizer.step(self.phase.gradients(batch, variant, random), rate)
         self.phase.settle()
@@ -122,9 +141,9 @@ class Trainer:
 
     def watch(self) -> dict[str, float]:
         """What there is to see of the phase now."""
-        batch = self.documents.pick(torch.arange(self._shuffle.size, device=self._order.device))
+        batch = self.documents.pick(torch.arange(self._shuffle.size, device=self._plan.device))
         # Random numbers of its own: to look must not change what follows.
-        generator = torch.Generator(self._order.device).manual_seed(self.update)
+        generator = torch.Generator(self._plan.device).manual_seed(self.update)
         return {
             "rate": self.phase.rate(max(self.update - 1, 0)),
             **self.phase.watch(batch, self.update, generator),
@@ -143,3 +162,13 @@ class Trainer:
             own |= {"average.W": average.W.T, "average.b": average.b}
         parts = (("phase", self.phase.tensors()), ("optimizer", self._optimizer.tensors()))
         return own | {f"{part}.{name}": t for part, held in parts for name, t in held.items()}
+
+
+def seed_of_update(seed: int, update: int) -> int:
+    """The key of an update's random numbers on a GPU: no two updates of a run share one.
+
+    >>> seed_of_update(3, 1) == seed_of_update(3, 1) != seed_of_update(3, 2)
+    True
+    """
+    golden = 0x9E3779B97F4A7C15  # odd, so that 2^64 updates have keys of their own
+    return (seed + golden * update) % 2**64 - 2**63
