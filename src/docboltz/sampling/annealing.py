@@ -11,13 +11,18 @@ Between lengths particles are reweighted by exp(ΔD g(h)) and, when few carry th
 with n = round(D) words, which are reversible for p_n; a Metropolis step with probability
 min(1, exp((D − n)(g(h') − g(h)))) makes them reversible for p_D.
 
+Modes that no particle finds are added: `modes` knows a set of states around them, and the sum over
+that set, and particles give the sum over all other states. Both are unbiased, and so is the whole.
+
 R replicas, P particles in each, F topic units, K words.
 """
 
 from __future__ import annotations
 
 import math
+from bisect import bisect
 from dataclasses import dataclass
+from itertools import pairwise
 
 import torch
 from torch import Tensor
@@ -26,9 +31,13 @@ from docboltz.kernels import Random, generator_of
 from docboltz.model.conditionals import log_word_weight
 from docboltz.model.parameters import Parameters
 from docboltz.sampling.chains import gibbs_sweep, sample_topics
+from docboltz.sampling.modes import Surroundings, log_sums_by, survey
 
-KEPT = 0.95
-"""Effective share of the particles that a step of D leaves."""
+KEPT = 0.99
+"""Effective share of the particles that a step of D leaves. At the same work small steps with one
+sweep each make smaller errors than large steps with several."""
+UNSURE = 0.1
+"""Error of a mode's sum, relative to ζ, above which particles are not relied on alone."""
 RESAMPLE_BELOW = 0.5
 """Effective share of the particles below which they are resampled."""
 
@@ -55,6 +64,8 @@ class LogPartition:
     """Steps from one D to the next."""
     anchor: float
     """Estimate of log ζ(0) by the first particles, less F log 2, which it is: nearly 0."""
+    missed: Tensor
+    """Share of ζ(D) around modes that no particle had found: (L,)."""
 
 
 def anneal(
@@ -63,29 +74,23 @@ def anneal(
     *,
     replicas: int = 8,
     particles: int = 128,
-    sweeps: int = 2,
+    sweeps: int = 1,
     generator: Random,
 ) -> LogPartition:
     """Estimate log ζ for the lengths `d` (L,), whole or not, from 0 up, in one run."""
     wanted, order = torch.sort(d.double())
-    found = torch.zeros(replicas, len(wanted), dtype=torch.float64, device=p.W.device)
-    effective = torch.ones(len(wanted), dtype=torch.float64, device=p.W.device)
+    sums = _Sums(wanted, survey(p, wanted, replicas=replicas, generator=generator), replicas)
     log_zeta = exact_log_zeta_1(p).expand(replicas).clone()  # (R,)
     topics = sample_p_1(p, replicas * particles, generator=generator)
     g = log_word_weight(p, topics).double().view(replicas, particles)
     anchor = float(torch.logsumexp(-g.view(-1), 0) - math.log(g.numel()) + log_zeta[0])
     anchor -= p.n_topics * math.log(2)
     log_weight = torch.zeros_like(g)
-    at, last, accepted, resamplings, steps, next_wanted = 1.0, float(wanted[-1]), [], 0, 0, 0
+    at, last, accepted, resamplings, steps = 1.0, float(wanted[-1]), [], 0, 0
     while True:
         to = min(last, at + _step(g, log_weight))
-        # Lengths on the way are estimated from here: no step has to end on them.
-        while next_wanted < len(wanted) and float(wanted[next_wanted]) <= to:
-            ahead = log_weight + (float(wanted[next_wanted]) - at) * g
-            found[:, next_wanted] = log_zeta + log_mean(ahead)
-            effective[next_wanted] = effective_share(ahead).min()
-            next_wanted += 1
-        if next_wanted == len(wanted):
+        sums.take(topics, g, log_weight, log_zeta, at, to)
+        if sums.complete:
             break
         log_weight = log_weight + (to - at) * g
         at, steps = to, steps + 1
@@ -100,43 +105,97 @@ def anneal(
         for _ in range(sweeps):
             topics, g, share = _move(p, topics, g, at, generator)
             accepted.append(share)
-    return _gathered(p, wanted, found, effective, order, accepted, resamplings, steps, anchor)
-
-
-def _gathered(
-    p: Parameters,
-    wanted: Tensor,
-    found: Tensor,
-    effective: Tensor,
-    order: Tensor,
-    accepted: list[Tensor],
-    resamplings: int,
-    steps: int,
-    anchor: float,
-) -> LogPartition:
-    """Average the replicas, put in what is known exactly, and restore the order asked for."""
-    R = len(found)
-    value = torch.logsumexp(found, 0) - math.log(R)
-    relative = (found - value).exp()  # ζ of a replica over the mean: unbiased, so their spread is
-    error = relative.std(0) / math.sqrt(R) if R > 1 else torch.full_like(value, math.nan)
+    found, missed = sums.all()
+    R, back = len(found), torch.argsort(order)
     exact = {0.0: p.n_topics * math.log(2), 1.0: float(exact_log_zeta_1(p))}
     for length, known in exact.items():
-        here = wanted == length
-        value, error = torch.where(here, known, value), torch.where(here, 0.0, error)
-        found = torch.where(here, known, found)
-    back = torch.argsort(order)
-    acceptance = float(torch.stack(accepted).mean()) if accepted else 1.0
+        found = torch.where(wanted == length, known, found)
+    value = torch.logsumexp(found, 0) - math.log(R)
+    known_exactly = (wanted == 0) | (wanted == 1)
     return LogPartition(
-        wanted[back],
-        value[back],
-        error[back],
-        found[:, back],
-        effective[back],
-        acceptance,
-        resamplings,
-        steps,
-        anchor,
+        d=wanted[back],
+        value=torch.where(known_exactly, found[0], value)[back],
+        error=torch.where(known_exactly, 0.0, relative_error(found))[back],
+        replicas=found[:, back],
+        effective=sums.effective[back],
+        acceptance=float(torch.stack(accepted).mean()) if accepted else 1.0,
+        resamplings=resamplings,
+        steps=steps,
+        anchor=anchor,
+        missed=torch.where(known_exactly, 0.0, missed)[back],
     )
+
+
+class _Sums:
+    """What particles and modes have said of the lengths passed so far, each replica for itself."""
+
+    def __init__(self, wanted: Tensor, modes: list[Surroundings], replicas: int) -> None:
+        self._wanted, self._modes = wanted, modes
+        middles = [math.sqrt(a.d * b.d) for a, b in pairwise(modes)]
+        self._nearest = [bisect(middles, length) for length in wanted.tolist()]
+        self.effective = torch.ones_like(wanted)
+        self._found, self._missed = (
+            wanted.new_zeros((replicas, len(wanted))),
+            wanted.clone().zero_(),
+        )
+        self._next = 0
+
+    @property
+    def complete(self) -> bool:
+        """Whether all lengths have been passed."""
+        return self._next == len(self._wanted)
+
+    def take(
+        self, topics: Tensor, g: Tensor, log_weight: Tensor, log_zeta: Tensor, at: float, to: float
+    ) -> None:
+        """Estimate the lengths up to `to` from particles at `at`: no step has to end on them."""
+        owners: dict[int, Tensor] = {}
+        while not self.complete and float(self._wanted[self._next]) <= to:
+            i, nearest = self._next, self._nearest[self._next]
+            length, modes = float(self._wanted[i]), self._modes[nearest]
+            if nearest not in owners:
+                owners[nearest] = modes.owner(topics).view(g.shape)
+            ahead = log_weight + (length - at) * g
+            by_particles = log_zeta[:, None] + log_sums_by(
+                owners[nearest], ahead, len(modes.mean) + 1
+            )
+            self._found[:, i], self._missed[i] = together(by_particles, *modes.log_sums(length))
+            self.effective[i] = effective_share(ahead).min()
+            self._next += 1
+
+    def all(self) -> tuple[Tensor, Tensor]:
+        """log ζ by each replica (R, L), and the share of it that particles had missed (L,)."""
+        return self._found, self._missed
+
+
+def together(by_particles: Tensor, by_draws: Tensor, sound: Tensor) -> tuple[Tensor, Tensor]:
+    """log ζ by each replica (R,), and the share of it that particles have missed.
+
+    The sum over the states of each of n modes is known twice, from particles that are there (R, n)
+    and from draws around the mode. Draws count where particles have missed a part, and where they
+    are `sound` (n,) and the particles' error matters to the whole; to take the surer one of each
+    would be to take the one that happened to see less. The sum over all other states, the last of
+    `by_particles` (R, n + 1), is known from particles alone.
+    """
+    scale = torch.maximum(by_particles.max(), by_draws.max())
+    inside, draws = ((part - scale).exp() for part in (by_particles[:, :-1], by_draws))
+    spread, spread_of_draws = (part.std(0) / math.sqrt(len(part)) for part in (inside, draws))
+    lacking = draws.mean(0) - inside.mean(0)
+    missed = lacking > 3 * torch.hypot(spread, spread_of_draws)  # (n,)
+    matters = spread > UNSURE * (by_particles - scale).exp().mean(0).sum()
+    use_draws = missed | (sound & matters & (spread_of_draws < spread))
+    parts = torch.where(use_draws, by_draws, by_particles[:, :-1])
+    found = torch.logsumexp(torch.cat([parts, by_particles[:, -1:]], 1), 1)
+    return found, lacking.where(missed, 0.0).sum() / (found - scale).exp().mean()
+
+
+def relative_error(found: Tensor) -> Tensor:
+    """Standard error of the mean of exp(found) over the replicas (R, L), relative to it: (L,)."""
+    R = len(found)
+    if R == 1:
+        return torch.full_like(found[0], math.nan)
+    relative = (found - torch.logsumexp(found, 0) + math.log(R)).exp()
+    return relative.std(0) / math.sqrt(R)
 
 
 def exact_log_zeta_1(p: Parameters) -> Tensor:

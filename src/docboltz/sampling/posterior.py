@@ -23,9 +23,12 @@ from docboltz.kernels import Random, generator_of
 from docboltz.model.conditionals import word_logits
 from docboltz.model.counts import times
 from docboltz.model.parameters import Parameters
-from docboltz.sampling.annealing import KEPT, RESAMPLE_BELOW, effective_share, log_mean, resampled
+from docboltz.sampling.annealing import RESAMPLE_BELOW, effective_share, log_mean, resampled
 from docboltz.sampling.chains import sample_topics
 from docboltz.sampling.words import sample_word_shares
+
+KEPT = 0.95
+"""Effective share of a document's particles that a step leaves."""
 
 
 @dataclass(frozen=True)

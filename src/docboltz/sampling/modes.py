@@ -1,0 +1,190 @@
+"""Modes of p_D(h) ∝ exp(D g(h)), and the sum over the states around them.
+
+A model can give most of a long document's probability to a few states that no chain and no particle
+finds: a barrier of tens of nats lies before them. Mean field finds them from the right start, and
+every word, repeated for a whole document, is a start. A mean field μ is also a proof:
+
+    log ζ(D) ≥ D (log Σ_k exp(b_k + Σ_j W_jk μ_j) + a·μ) + H(μ)
+
+for any μ, by Jensen's inequality. Topics drawn independently from μ, and weighted, make the bound
+an unbiased estimate of the sum over the states around the mode.
+
+n modes, F topic units, K words, R replicas, S draws of each.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from docboltz.kernels import Random
+from docboltz.model.conditionals import log_word_weight, word_mean
+from docboltz.model.parameters import Parameters
+from docboltz.sampling.chains import sample_topics
+
+BLOCK_ENTRIES = 2**24
+"""Logits held at once."""
+FIRST_STEPS, FURTHER_STEPS = 5, 25
+"""Steps of mean field that all words make, and that the best of them make then."""
+MOST_MODES = 64
+"""Modes kept for a length."""
+NEGLIGIBLE = 12.0
+"""Nats below the best bound at which a mode no longer counts."""
+GRID = 1.1
+"""Ratio of neighbouring lengths with modes of their own; those between share them."""
+SOUND = 0.1
+"""Effective share of a mode's draws above which their sum is sound."""
+DRAWS = 512
+"""Draws of a replica around the modes of a length."""
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """States around the modes at length D: a mixture of n distributions of independent topics."""
+
+    d: float
+    mean: Tensor
+    """P(h_j = 1) in each of them: (n, F), float64."""
+    log_share: Tensor
+    """Their shares of the mixture, log: (n,)."""
+    least: float
+    """A state counts as one of them if the mixture's log-probability of it is at least this."""
+    bound: float
+    """log ζ(D) is at least this."""
+    g: Tensor
+    """g of the draws: (R, S)."""
+    log_weight: Tensor
+    """Log of each draw's 1/q(h) where it counts, −∞ elsewhere: (R, S)."""
+    owner_of_draws: Tensor
+    """The mode each draw belongs to: (R, S)."""
+
+    def owner(self, topics: Tensor) -> Tensor:
+        """The mode each of the states (B, F) belongs to, or n for none of them: (B,)."""
+        each = log_mixture(topics, self.mean, self.log_share)
+        return torch.where(torch.logsumexp(each, 1) >= self.least, each.argmax(1), len(self.mean))
+
+    def log_sums(self, d: float) -> tuple[Tensor, Tensor]:
+        """log Σ exp(d g(h)) over the states of each mode by each replica (R, n); is it sound (n,)?
+
+        Where few of a mode's draws carry the weight, the sum is likely too small, and so is the
+        spread of the replicas.
+        """
+        n, log_weight = len(self.mean), self.log_weight + d * self.g
+        owner, whole = self.owner_of_draws.view(1, -1), log_weight.view(1, -1)
+        sums = 2 * log_sums_by(owner, whole, n) - log_sums_by(owner, 2 * whole, n)
+        effective = sums[0].exp() * owner.shape[1]  # (n,)
+        drawn = torch.bincount(owner[0], minlength=n)
+        return log_sums_by(self.owner_of_draws, log_weight, n), effective > SOUND * drawn
+
+
+def log_sums_by(owner: Tensor, log_weight: Tensor, n: int) -> Tensor:
+    """log of the mean over P of the weights (R, P) that belong to each of n owners: (R, n)."""
+    top = log_weight.amax(1, keepdim=True)
+    sums = torch.zeros((len(owner), n), dtype=top.dtype, device=top.device)
+    sums.scatter_add_(1, owner, (log_weight - top).exp())
+    return sums.log() + top - math.log(owner.shape[1])
+
+
+def survey(p: Parameters, d: Tensor, *, replicas: int, generator: Random) -> list[Surroundings]:
+    """Find the modes of all lengths from the least to the greatest of `d`, shortest first."""
+    low, high = max(float(d.min()), 1.0), max(float(d.max()), 1.0)
+    n = max(1, math.ceil(math.log(high / low) / math.log(GRID)) + 1)
+    grid = [low * (high / low) ** (i / max(n - 1, 1)) for i in range(n)]
+    # To look from every word at every length would cost more than all the rest.
+    looks = {i: find_modes(p, grid[i]) for i in sorted({*range(n - 1, -1, -4), 0})}
+    found = []
+    for i, length in enumerate(grid):
+        near = sorted(looks, key=lambda look: abs(look - i))[:2]
+        mean = _distinct(p, length, settle(p, length, torch.cat([looks[k] for k in near]), 10))
+        found.append(_surroundings(p, length, mean, replicas, generator))
+    return found
+
+
+def find_modes(p: Parameters, d: float) -> Tensor:
+    """Means μ of the distinct modes that mean field at length D reaches from single words: (n, F).
+
+    The best bound comes first; modes that cannot count are left out.
+    """
+    kept, size = [], max(1, BLOCK_ENTRIES // p.n_words)
+    for words in torch.split(p.W.T, size):  # (≤ size, F)
+        mean = settle(p, d, torch.sigmoid(min(d, 20.0) * (words + p.a)), FIRST_STEPS)
+        kept.append(_distinct(p, d, mean, most=8 * MOST_MODES, negligible=math.inf))
+    return _distinct(p, d, settle(p, d, torch.cat(kept), FURTHER_STEPS))
+
+
+def settle(p: Parameters, d: float, mean: Tensor, steps: int) -> Tensor:
+    """μ ← σ(D (W softmax(b + Wᵀμ) + a)), so many times: mean field without a document.  (n, F)."""
+    for _ in range(steps):
+        mean = torch.sigmoid(d * (word_mean(p, mean) @ p.W.T + p.a))
+    return mean
+
+
+def mode_bound(p: Parameters, d: float, mean: Tensor) -> Tensor:
+    """D g(μ) + H(μ) ≤ log ζ(D), with g of real μ: (n,), float64."""
+    entropy = torch.special.entr(mean) + torch.special.entr(1 - mean)
+    bound: Tensor = d * log_word_weight(p, mean).double() + entropy.double().sum(1)
+    return bound
+
+
+def log_mixture(topics: Tensor, mean: Tensor, log_share: Tensor) -> Tensor:
+    """Log-probability of states (B, F) in each part of the mixture: (B, n), float64."""
+    h = topics.double()
+    return h @ mean.log().T + (1 - h) @ torch.log1p(-mean).T + log_share
+
+
+def _distinct(
+    p: Parameters,
+    d: float,
+    mean: Tensor,
+    *,
+    most: int = MOST_MODES,
+    negligible: float = NEGLIGIBLE,
+) -> Tensor:
+    """The best of the means that are the same when rounded to 0 and 1, best first: (n, F)."""
+    bound = mode_bound(p, d, mean)
+    order = torch.argsort(bound, descending=True)
+    mean, bound = mean[order], bound[order]
+    _, group = torch.unique(mean > 0.5, dim=0, return_inverse=True)
+    place = torch.arange(len(group), device=group.device)
+    first = torch.full_like(place, len(group)).scatter_reduce(0, group, place, "amin")
+    is_first = first[group] == place
+    return mean[is_first & (bound >= bound[0] - negligible)][:most]
+
+
+def _surroundings(
+    p: Parameters, d: float, mean: Tensor, replicas: int, generator: Random
+) -> Surroundings:
+    """Draw around the modes of a length."""
+    bound = mode_bound(p, d, mean)
+    # Every second draw or so has a topic that mean field rules out: the states next to a mode have
+    # to be seen, or nothing would tell of them.
+    doubt = 0.5 / p.n_topics
+    mean = mean.double().clamp(doubt, 1 - doubt)
+    share = torch.softmax(bound, 0)
+    share = (share + 1 / len(share)) / 2  # a bound can be far too low: no mode is forgotten
+    log_share = share.log()
+
+    def draw(n: int) -> Tensor:
+        # As many draws of each mode as its share says: systematic, so that none is left to chance.
+        steps = (torch.arange(n, device=share.device) + 0.5) / n
+        which = torch.searchsorted(share.cumsum(0), steps).clamp_max(len(share) - 1)
+        return sample_topics(mean[which], generator=generator)
+
+    least = float(torch.logsumexp(log_mixture(draw(1024), mean, log_share), 1).min())
+    topics = torch.cat([draw(DRAWS) for _ in range(replicas)])  # (RS, F)
+    each = log_mixture(topics, mean, log_share)
+    log_q = torch.logsumexp(each, 1)
+    shape = (replicas, DRAWS)
+    return Surroundings(
+        d=d,
+        mean=mean,
+        log_share=log_share,
+        least=least,
+        bound=float(bound.max()),
+        g=log_word_weight(p, topics.to(p.W.dtype)).double().view(shape),
+        log_weight=torch.where(log_q >= least, -log_q, -math.inf).view(shape),
+        owner_of_draws=each.argmax(1).view(shape),
+    )
