@@ -25,33 +25,18 @@ from scipy import sparse
 
 from docboltz import OverReplicatedSoftmax, Pretraining, ReplicatedSoftmax, recipe
 from docboltz.corpus.datasets import load_dataset
-from docboltz.evaluation.classification import (
-    evaluate_classification,
-    evaluate_multilabel_classification,
-)
-from docboltz.evaluation.retrieval import evaluate_multilabel_retrieval, evaluate_retrieval
+from docboltz.evaluation.classification import FIXED_C
+from docboltz.evaluation.suite import LabelledSplit, evaluate_features
+
+PARTS = {"train": "train", "labels": "train_labels", "test": "test", "test_labels": "test_labels"}
 
 
 @dataclass(frozen=True)
 class Task:
-    """Documents to learn from and to test on; labels as names, or as a 0/1 matrix."""
+    """Documents to learn from and to test on."""
 
     name: str
-    train: Any
-    labels: Any
-    test: Any
-    test_labels: Any
-
-    def measure(self, features: Any, test_features: Any, device: str) -> list[float]:
-        """MAP, P@10 and accuracy; with several labels a document, retrieval and classification."""
-        parts = (features, self.labels, test_features, self.test_labels)
-        if sparse.issparse(self.labels):
-            found = evaluate_multilabel_retrieval(*parts, device=device)
-            classified = evaluate_multilabel_classification(*parts, device=device)
-            return [found.mean_average_precision, found.mean_precision_at_10, classified]
-        single = evaluate_retrieval(*parts, device=device)
-        measures = [single.mean_average_precision, single.mean_precision_at_10]
-        return [*measures, evaluate_classification(*parts)]
+    split: LabelledSplit
 
 
 @dataclass(frozen=True)
@@ -124,10 +109,12 @@ def attempt(trial: Trial, task: Task, seed: int, device: str) -> list[float]:
     """One seed: the measures, and seconds of training."""
     model = trial.model(seed, device)
     begin = time.perf_counter()
-    model.fit(task.train)
+    model.fit(task.split.train)
     seconds = time.perf_counter() - begin
-    features, test_features = model.transform(task.train), model.transform(task.test)
-    return [*task.measure(features, test_features, device), seconds]
+    features, test_features = (model.transform(x) for x in (task.split.train, task.split.test))
+    scores = evaluate_features(features, test_features, task.split, device=device, C=FIXED_C)
+    measures = scores.mean_average_precision, scores.precision_at_10, scores.classification_score
+    return [*measures, seconds]
 
 
 def warm_up(task: Task, trial: Trial, device: str) -> None:
@@ -135,7 +122,7 @@ def warm_up(task: Task, trial: Trial, device: str) -> None:
     if device != "cpu":
         settings = trial.settings | {"pretraining": Pretraining(updates=20, more_steps_every=5)}
         Trial(trial.name, trial.task, trial.n_topics, trial.latent, settings).model(0, device).fit(
-            task.train[:600]
+            task.split.train[:600]
         )
 
 
@@ -157,9 +144,7 @@ def counted(arguments: argparse.Namespace) -> Iterator[Task]:
         return
     for words in (2000, 10_000):
         data = load_dataset("20newsgroups", path=arguments.path, max_words=words).counted()
-        train, test = data.train.without_empty(), data.test
-        labels, test_labels = ([names[0] for names in part.labels] for part in (train, test))
-        yield Task(f"20news-{words}", train.counts, labels, test.counts, test_labels)
+        yield Task(f"20news-{words}", LabelledSplit.of(data.train.without_empty(), data.test))
     if arguments.rcv1 is not None:
         counts = sparse.csr_array(sparse.load_npz(arguments.rcv1 / "counts.npz"), dtype=np.int64)
         topics = sparse.csr_array(sparse.load_npz(arguments.rcv1 / "topics.npz"))
@@ -167,15 +152,16 @@ def counted(arguments: argparse.Namespace) -> Iterator[Task]:
         counts = counts[:, frequent]
         order = np.random.RandomState(0).permutation(counts.shape[0])
         test, train = order[:2579], order[2579:]
-        yield Task("rcv1v2-27k", counts[train], topics[train], counts[test], topics[test])
+        split = LabelledSplit(counts[train], topics[train], counts[test], topics[test])
+        yield Task("rcv1v2-27k", split)
 
 
 def save(task: Task, folder: Path) -> None:
     """Write a task as SciPy's and NumPy's files."""
     here = folder / task.name
     here.mkdir(parents=True, exist_ok=True)
-    for part in ("train", "test", "labels", "test_labels"):
-        values = getattr(task, part)
+    for part, name in PARTS.items():
+        values = getattr(task.split, name)
         if sparse.issparse(values):
             sparse.save_npz(here / f"{part}.npz", values.astype(np.int32))
         else:
@@ -185,13 +171,13 @@ def save(task: Task, folder: Path) -> None:
 def load(folder: Path) -> Task:
     """Read what `save` wrote."""
     parts = {}
-    for part in ("train", "test", "labels", "test_labels"):
+    for part, name in PARTS.items():
         file = folder / f"{part}.npz"
         if file.exists():
-            parts[part] = sparse.csr_array(sparse.load_npz(file))
+            parts[name] = sparse.csr_array(sparse.load_npz(file))
         else:
-            parts[part] = np.load(folder / f"{part}.npy").tolist()
-    return Task(folder.name, **parts)
+            parts[name] = np.load(folder / f"{part}.npy")
+    return Task(folder.name, LabelledSplit(**parts))
 
 
 if __name__ == "__main__":

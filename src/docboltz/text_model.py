@@ -26,6 +26,7 @@ from docboltz.errors import InvalidCorpus, InvalidModelFile
 from docboltz.estimator.base import TopicModel
 from docboltz.estimator.models import assemble
 from docboltz.estimator.saving import describe
+from docboltz.evaluation.topic_words import TopicTally
 from docboltz.storage import load_model, save_model
 
 BLOCK_DOCUMENTS = 65_536
@@ -195,33 +196,17 @@ def _documents(texts: Iterable[str | Document]) -> Iterable[Document]:
 
 
 def describe_topics(model: TopicModel, corpus: Corpus) -> tuple[Topic, ...]:
-    """Find the words that documents with a topic have more of than documents without it.
-
-    A single weight says little: a topic unit works together with all others, and many weak weights
-    make its meaning. What it means shows in the documents that switch it on. Words are ranked by
-    what they add to the divergence, so that neither a rare word nor one that hardly differs leads.
-    """
+    """Find the words that documents with a topic have more of than documents without it."""
     F, K = model.components_.shape
-    on = np.zeros((K, F))  # words of a document, as shares, weighted by P(topic is on)
-    everything, activity, n_documents = np.zeros(K), np.zeros(F), 0
+    tally = TopicTally(K, F)
     for begin in range(0, len(corpus), BLOCK_DOCUMENTS):
         counts = corpus.counts[begin : begin + BLOCK_DOCUMENTS]
         counts = counts[np.diff(counts.indptr) > 0]
-        shares = sparse.diags_array(1 / counts.sum(axis=1)) @ counts
-        features = model.transform(counts)
-        on += shares.T @ features
-        everything += shares.sum(axis=0)
-        activity += features.sum(0, dtype=np.float64)
-        n_documents += counts.shape[0]
-    average = everything / n_documents
+        tally.add(model.transform(counts), counts)
     topics = []
     for j in range(F):
-        # One average document on either side keeps words that are only ever on, or off, finite.
-        with_topic = (on[:, j] + average) / (activity[j] + 1)
-        without = (everything - on[:, j] + average) / (n_documents - activity[j] + 1)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            bits = np.nan_to_num(with_topic * np.log2(with_topic / without))
+        bits = tally.divergence(j)
         best = np.argsort(-bits, kind="stable")[:WORDS_PER_TOPIC]
         words = tuple(corpus.vocabulary.forms[int(k)] for k in best if bits[k] > 0)
-        topics.append(Topic(j, words, float(bits.sum()), float(activity[j] / n_documents)))
+        topics.append(Topic(j, words, float(bits.sum()), float(tally.activity[j])))
     return tuple(topics)

@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import coo_array, csc_matrix
 
 from docboltz.errors import InvalidParameter
-from docboltz.evaluation.labels import label_matrix, require_same_labels
+from docboltz.evaluation.labels import label_matrix, of_documents, require_same_labels
 
 CARRIED = np.array([[1, 0, 1], [0, 0, 0]])
 
@@ -44,3 +44,27 @@ def test_both_parts_need_the_same_labels():
     require_same_labels(one, one, "f", "test_labels")
     with pytest.raises(InvalidParameter, match=r"of 3 columns.*\(2, 2\)"):
         require_same_labels(one, one[:, :2], "f", "test_labels")
+
+
+def test_one_label_each_makes_names():
+    (rows, names), (test_rows, test_names) = of_documents(
+        [("b",), ("a",), (), ("b", "b")], [(), ("c",)]
+    )
+    assert rows.tolist() == [0, 1, 3]
+    assert names.tolist() == ["b", "a", "b"]  # a label given twice is one label
+    assert (test_rows.tolist(), test_names.tolist()) == ([1], ["c"])
+
+
+def test_several_labels_in_any_part_make_matrices_of_the_same_columns():
+    (rows, matrix), (test_rows, test_matrix) = of_documents(
+        [("b",), (), ("a",)], [("c", "a"), ("b",)]
+    )
+    assert rows.tolist() == [0, 2]
+    assert matrix.toarray().tolist() == [[0, 1, 0], [1, 0, 0]]
+    assert test_rows.tolist() == [0, 1]
+    assert test_matrix.toarray().tolist() == [[1, 0, 1], [0, 1, 0]]
+
+
+def test_a_part_without_any_label_is_an_error():
+    with pytest.raises(InvalidParameter, match=r"'parts\[1\]'.*documents with labels"):
+        of_documents([("a",)], [(), ()])

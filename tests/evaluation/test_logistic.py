@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 import torch
+from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression
 
-from docboltz.evaluation.logistic import fit_logistic
+from docboltz.evaluation.logistic import fit_logistic, logits
 
 
 def correlated_data(seed, n=400, n_features=12, n_labels=6):
@@ -55,3 +56,17 @@ def test_without_information_the_share_of_the_label_is_all_there_is():
     W, c = fit_logistic(torch.zeros(4, 3), Y, 1.0)
     assert torch.equal(W, torch.zeros(3, 2))
     assert torch.allclose(c.sigmoid(), torch.tensor([0.25, 0.5]))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_sparse_features_are_dense_features(dtype):
+    X, Y = (torch.tensor(array, dtype=dtype) for array in correlated_data(3))
+    X[X.abs() < 0.5] = 0
+    W, c = fit_logistic(X, Y, 1.0)
+    sparse = csr_array(X.numpy())
+    W_sparse, c_sparse = fit_logistic(sparse, Y, 1.0)
+    # Both searches end at gradients of 1e-5; see above.
+    assert torch.allclose(W_sparse, W, atol=1e-3)
+    assert torch.allclose(c_sparse, c, atol=1e-3)
+    assert torch.allclose(logits(sparse, W, c), X @ W + c, atol=1e-5)
+    assert torch.equal(logits(X, W, c), X @ W + c)

@@ -135,32 +135,30 @@ def _show_figures(text_model: TextModel, data: TextDataset, clock: _Clock) -> No
     from sklearn.feature_extraction.text import TfidfTransformer
     from sklearn.pipeline import make_pipeline
 
-    from docboltz.evaluation.classification import evaluate_classification
-    from docboltz.evaluation.retrieval import evaluate_retrieval
+    from docboltz.evaluation.classification import FIXED_C
+    from docboltz.evaluation.suite import LabelledSplit, evaluate_features
 
-    train, test = text_model.count(data.train), text_model.count(data.test)
-    labels, test_labels = ([d.labels[0] for d in part] for part in (data.train, data.test))
-    n_components = min(len(text_model.topics), train.counts.shape[1])
+    split = LabelledSplit.of(text_model.count(data.train), text_model.count(data.test))
+    train, test = split.train, split.test
+    n_components = min(len(text_model.topics), train.shape[1])
     with clock("fit LSI"):
         lsi = make_pipeline(TfidfTransformer(), TruncatedSVD(n_components, random_state=0))
-        lsi.fit(train.counts)
+        lsi.fit(train)
     rows = []
     for name, transformer in (("Over-Replicated Softmax", text_model.model), ("LSI", lsi)):
         with clock(f"evaluate {name}"):
-            features: Any = transformer.transform(train.counts)
-            test_features: Any = transformer.transform(test.counts)
-            found = evaluate_retrieval(features, labels, test_features, test_labels)
-            accuracy = evaluate_classification(features, labels, test_features, test_labels)
+            features: Any = transformer.transform(train)
+            scores = evaluate_features(features, transformer.transform(test), split, C=FIXED_C)
         rows.append(
             [
                 f"{name}, {n_components} features",
-                f"{found.mean_average_precision:.3f}",
-                f"{found.mean_precision_at_10:.3f}",
-                f"{accuracy:.3f}",
+                f"{scores.mean_average_precision:.3f}",
+                f"{scores.precision_at_10:.3f}",
+                f"{scores.classification_score:.3f}",
             ]
         )
     columns = {"test documents": "left", "MAP": "right", "P@10": "right", "accuracy": "right"}
-    print_table(f"{len(test):,} test documents as queries, then classified", columns, rows)
+    print_table(f"{test.shape[0]:,} test documents as queries, then classified", columns, rows)
 
 
 class _Clock:

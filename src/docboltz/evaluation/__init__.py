@@ -1,1 +1,1 @@
-"""How good are the features? Retrieval and classification on documents whose labels are known."""
+"""How good are the features and topics? Measured on documents whose labels are known."""

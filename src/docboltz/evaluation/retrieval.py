@@ -1,13 +1,14 @@
 """Retrieval (section 4.4): rank a database by cosine for every query; same label is relevant.
 
 n documents in the database, Q queries, F features, L labels. A task is a query and a label it
-carries; there are P of them. All tasks of a query share its ranking. One block of cosines and one
-block of relevances, BLOCK_ENTRIES each, are held at a time.
+carries; there are P of them. All tasks of a query share its ranking. One block of cosines, its
+ranking and one block of relevances, BLOCK_ENTRIES each, are held at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,99 +19,154 @@ from scipy.sparse import csr_array
 from torch import Tensor
 
 from docboltz.device import choose_device
-from docboltz.errors import require
+from docboltz.errors import is_whole, require
+from docboltz.evaluation.cosines import Cosines
 from docboltz.evaluation.labels import label_matrix, require_same_labels
 
+# At 794,414 documents this is ten queries at a time.
 BLOCK_ENTRIES = 2**23
+
+RECALL_POINTS = (0.0002, 0.001, 0.004, 0.016, 0.064, 0.256, 1.0)
+"""Where precision is read off: the ticks of the logarithmic recall axis, 0.02 % to 100 %, that work
+on the Replicated Softmax plots its curves over, about a factor of four apart."""
+
+DEFAULT_KS = (1, 5, 10, 20)
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Retrieval:
-    """Measures of one ranking per query."""
+@dataclass(frozen=True, eq=False)
+class _Measures(ABC):
+    """Measures of P rankings, each with the documents that are relevant in it."""
 
     average_precision: Floats
-    """Mean over a query's relevant documents of the precision down to each; NaN if it has none."""
-    precision_at_10: Floats
-    """Share of relevant documents among the first ten."""
+    """Mean over the relevant documents of the precision down to each (P,); NaN if there is none."""
+    precision_at: dict[int, Floats]
+    """Share of relevant documents among the first k, or among all if there are fewer: k → (P,)."""
+    precision_at_recall: Floats
+    """Precision down to the first rank at which a recall is reached, not interpolated: (P, points).
+
+    One column for each of RECALL_POINTS; NaN if there is no relevant document."""
+
+    @abstractmethod
+    def _mean(self, measure: Floats) -> Floats:
+        """Average of a measure over its first axis."""
 
     @property
     def mean_average_precision(self) -> float:
-        """MAP over the queries that have a relevant document."""
-        return float(np.nanmean(self.average_precision))
+        """MAP: the mean of the average precision."""
+        return float(self._mean(self.average_precision))
+
+    @property
+    def mean_precision_at_recall(self) -> Floats:
+        """The precision–recall curve: mean precision at each of RECALL_POINTS."""
+        return self._mean(self.precision_at_recall)
 
     @property
     def mean_precision_at_10(self) -> float:
-        """P@10, averaged over all queries."""
-        return float(self.precision_at_10.mean())
+        """P@10."""
+        return self.mean_precision_at(10)
+
+    def mean_precision_at(self, k: int) -> float:
+        """P@k, for a k that was measured."""
+        measured = tuple(self.precision_at)
+        require(k in measured, "mean_precision_at", "k", f"one of the ks measured, {measured}", k)
+        return float(self._mean(self.precision_at[k]))
 
 
-@dataclass(frozen=True)
-class MultilabelRetrieval:
-    """Measures of every task, that is, of every query and label it carries: (P,) each.
+@dataclass(frozen=True, eq=False)
+class Retrieval(_Measures):
+    """Measures of one ranking per query: P = Q. Means are over queries.
 
-    Labels that no document of the database carries make no task; nor do those of no query.
+    Queries without a relevant document have no average precision and no recall: they are left out
+    of those means, and count as 0 in P@k.
+    """
+
+    @property
+    def query_average_precision(self) -> Floats:
+        """Average precision of each query (Q,); NaN if it has no relevant document."""
+        return self.average_precision
+
+    def _mean(self, measure: Floats) -> Floats:
+        return np.asarray(np.nanmean(measure, axis=0))
+
+
+@dataclass(frozen=True, eq=False)
+class MultilabelRetrieval(_Measures):
+    """Measures of every task, that is, of every query and label it carries.
+
+    Labels that no document of the database carries make no task; nor do those of no query. Means
+    are over the queries of a label first, then over the labels.
     """
 
     query: Indices
-    """The task's row of the queries, in ascending order."""
+    """The task's row of the queries, in ascending order: (P,)."""
     label: Indices
-    """The task's column of the labels."""
-    average_precision: Floats
-    """Mean over the documents with the label of the precision down to each."""
-    precision_at_10: Floats
-    """Share of documents with the label among the first ten."""
+    """The task's column of the labels: (P,)."""
+    n_queries: int
+    """Number of queries, those without a task included."""
 
     @property
-    def mean_average_precision(self) -> float:
-        """MAP: average precision, averaged over a label's queries, then over the labels."""
-        return self._mean_over_labels(self.average_precision)
+    def query_average_precision(self) -> Floats:
+        """Average precision of each query (Q,), the mean over its tasks; NaN if it has none."""
+        n_tasks = np.bincount(self.query, minlength=self.n_queries)
+        total = np.bincount(self.query, self.average_precision, minlength=self.n_queries)
+        none = np.full(self.n_queries, np.nan)
+        return np.asarray(np.divide(total, n_tasks, where=n_tasks > 0, out=none))
 
-    @property
-    def mean_precision_at_10(self) -> float:
-        """P@10, averaged over a label's queries, then over the labels."""
-        return self._mean_over_labels(self.precision_at_10)
-
-    def _mean_over_labels(self, measure: Floats) -> float:
-        _, task, n_queries = np.unique(self.label, return_inverse=True, return_counts=True)
-        return float(np.mean(np.bincount(task, measure) / n_queries))
+    def _mean(self, measure: Floats) -> Floats:
+        _, task, n_tasks = np.unique(self.label, return_inverse=True, return_counts=True)
+        columns = measure.reshape(len(measure), -1).T
+        of_label = np.stack([np.bincount(task, column) / n_tasks for column in columns], axis=1)
+        return np.asarray(of_label.mean(0).reshape(measure.shape[1:]))
 
 
 def evaluate_retrieval(
-    database: ArrayLike,
+    database: Any,
     database_labels: ArrayLike,
-    queries: ArrayLike,
+    queries: Any,
     query_labels: ArrayLike,
     *,
     center: bool = False,
+    ks: Sequence[int] = DEFAULT_KS,
     device: str = "cpu",
 ) -> Retrieval:
     """Rank all of `database` (n, F) for each of `queries` by cosine, best first, ties by row order.
 
-    `center` subtracts the database's mean features first, which helps where topics are often on.
-    `device` is where the ranking runs: 'cpu', 'cuda' or 'auto'.
+    Features are arrays or sparse matrices; sparse ones are never made dense, and are multiplied on
+    the CPU. `center` subtracts the database's mean features first, which helps where topics are
+    often on. `ks` are the ranks to measure precision down to. `device` is where the ranking runs:
+    'cpu', 'cuda' or 'auto'.
+
+    >>> found = evaluate_retrieval([[1, 0], [1, 1], [0, 1]], ["x", "y", "x"], [[1, 0]], ["x"])
+    >>> found.average_precision.round(2), found.precision_at[1], found.mean_precision_at_recall[-1:]
+    (array([0.83]), array([1.]), array([0.66666667]))
     """
     owner = "evaluate_retrieval"
-    documents, asked = _unit_vectors(database, queries, center, device, owner)
-    n, known, wanted = len(documents), np.asarray(database_labels), np.asarray(query_labels)
+    place = choose_device(device, owner)
+    _require_ranks(ks, owner)
+    cosines = Cosines(database, queries, center=center, device=place, owner=owner)
+    n, n_queries = cosines.n_documents, cosines.n_queries
+    known, wanted = np.asarray(database_labels), np.asarray(query_labels)
     require(known.shape == (n,), owner, "database_labels", f"of shape ({n},)", known.shape)
-    one_each = wanted.shape == (len(asked),)
-    require(one_each, owner, "query_labels", f"of shape ({len(asked)},)", wanted.shape)
+    one_each = wanted.shape == (n_queries,)
+    require(one_each, owner, "query_labels", f"of shape ({n_queries},)", wanted.shape)
+    _require_shared(bool(np.isin(wanted, known).any()), owner)
     names, label = np.unique(np.concatenate([known, wanted]), return_inverse=True)
     carriers = csr_array((np.ones(n, bool), (label[:n], np.arange(n))), shape=(len(names), n))
-    tasks = np.arange(len(asked)), label[n:]
-    return Retrieval(*_measure(_relevances(documents, asked, carriers, *tasks)))
+    tasks = np.arange(n_queries), label[n:]
+    return Retrieval(*_measure(_relevances(cosines, carriers, *tasks), ks))
 
 
 def evaluate_multilabel_retrieval(
-    database: ArrayLike,
+    database: Any,
     database_labels: Any,
-    queries: ArrayLike,
+    queries: Any,
     query_labels: Any,
     *,
     center: bool = False,
+    ks: Sequence[int] = DEFAULT_KS,
     device: str = "cpu",
 ) -> MultilabelRetrieval:
     """Rank as `evaluate_retrieval` does, and measure the ranking for each label of the query.
@@ -124,46 +180,39 @@ def evaluate_multilabel_retrieval(
     (array([0, 1]), array([0.83, 0.5 ]))
     """
     owner = "evaluate_multilabel_retrieval"
-    documents, asked = _unit_vectors(database, queries, center, device, owner)
-    known = label_matrix(database_labels, len(documents), owner, "database_labels")
-    wanted = label_matrix(query_labels, len(asked), owner, "query_labels")
+    place = choose_device(device, owner)
+    _require_ranks(ks, owner)
+    cosines = Cosines(database, queries, center=center, device=place, owner=owner)
+    known = label_matrix(database_labels, cosines.n_documents, owner, "database_labels")
+    wanted = label_matrix(query_labels, cosines.n_queries, owner, "query_labels")
     require_same_labels(known, wanted, owner, "query_labels")
     query, label = wanted.nonzero()
     findable = known.sum(0)[label] > 0
+    _require_shared(bool(findable.any()), owner)
     tasks = query[findable].astype(np.int64), label[findable].astype(np.int64)
-    shared = bool(findable.any())
+    measures = _measure(_relevances(cosines, known.T.tocsr(), *tasks), ks)
+    return MultilabelRetrieval(*measures, *tasks, cosines.n_queries)
+
+
+def _require_ranks(ks: Sequence[int], owner: str) -> None:
+    ranks = all(is_whole(k) and k > 0 for k in ks)
+    require(ranks, owner, "ks", "ranks, whole numbers from 1 on", ks)
+
+
+def _require_shared(shared: bool, owner: str) -> None:
     require(shared, owner, "query_labels", "labels the database has", "none that a document has")
-    measures = _measure(_relevances(documents, asked, known.T.tocsr(), *tasks))
-    return MultilabelRetrieval(*tasks, *measures)
-
-
-def _unit_vectors(
-    database: ArrayLike, queries: ArrayLike, center: bool, device: str, owner: str
-) -> tuple[Tensor, Tensor]:
-    """Both as unit vectors on the device. Zeros stay zeros, of cosine 0 with everything."""
-    place = choose_device(device, owner)
-    documents = torch.as_tensor(np.asarray(database, np.float32), device=place)
-    asked = torch.as_tensor(np.asarray(queries, np.float32), device=place)
-    same = documents.shape[1:] == asked.shape[1:]
-    require(same, owner, "queries", f"(any, {documents.shape[1]})", asked.shape)
-    if center:
-        mean = documents.mean(0)
-        documents, asked = documents - mean, asked - mean
-    unit = torch.nn.functional.normalize
-    return unit(documents, dim=1), unit(asked, dim=1)
 
 
 def _relevances(
-    documents: Tensor, asked: Tensor, carriers: csr_array, query: Indices, label: Indices
+    cosines: Cosines, carriers: csr_array, query: Indices, label: Indices
 ) -> Iterator[Tensor]:
     """Which documents are relevant, best first: blocks of (tasks, n) truth values, task by task.
 
     `carriers` (L, n) tells the documents of each label. Tasks come in the order of their queries.
     """
-    size = max(1, BLOCK_ENTRIES // len(documents))
-    for begin in range(0, len(asked), size):
-        cosine = asked[begin : begin + size] @ documents.T  # (queries of the block, n)
-        order = cosine.argsort(dim=1, descending=True, stable=True)
+    size = max(1, BLOCK_ENTRIES // cosines.n_documents)
+    for begin in range(0, cosines.n_queries, size):
+        order = cosines.block(begin, begin + size).argsort(dim=1, descending=True, stable=True)
         first, last = np.searchsorted(query, [begin, begin + size])
         for task in range(first, last, size):
             tasks = slice(task, min(task + size, last))
@@ -172,13 +221,39 @@ def _relevances(
             yield carried.gather(1, order[row])  # (tasks of the block, n)
 
 
-def _measure(relevances: Iterable[Tensor]) -> tuple[Floats, Floats]:
-    """Average precision and precision at 10 of every row of the blocks."""
-    average, at_10 = [], []
-    for block in relevances:
-        relevant = block.double()
-        rank = torch.arange(1, block.shape[1] + 1, device=block.device)
-        precision = relevant.cumsum(1) / rank
-        average.append((precision * relevant).sum(1) / relevant.sum(1))
-        at_10.append(relevant[:, :10].mean(1))
-    return torch.cat(average).cpu().numpy(), torch.cat(at_10).cpu().numpy()
+def _measure(
+    relevances: Iterable[Tensor], ks: Sequence[int]
+) -> tuple[Floats, dict[int, Floats], Floats]:
+    """Average precision, precision at ranks and precision at recalls of every row of the blocks.
+
+    All of it is in the ranks of the relevant documents, mostly far fewer than n.
+    """
+    average, at_recall = [], []
+    at_rank: dict[int, list[Tensor]] = {int(k): [] for k in ks}
+    for relevant in relevances:
+        n_relevant = relevant.sum(1)  # (tasks,)
+        first = n_relevant.cumsum(0) - n_relevant  # where a task's begin among all of the block
+        task, rank = relevant.nonzero(as_tuple=True)  # task by task, best first; rank from 0
+        how_many = torch.arange(1, len(task) + 1, device=task.device) - first[task]
+        precision = how_many.double() / (rank + 1)
+        total = torch.zeros(len(relevant), dtype=torch.float64, device=task.device)
+        average.append(total.index_add_(0, task, precision) / n_relevant)
+        at_recall.append(_at_recall(precision, first, n_relevant))
+        for k, found in at_rank.items():
+            found.append(relevant[:, :k].double().mean(1))
+    together = {k: torch.cat(found).cpu().numpy() for k, found in at_rank.items()}
+    return torch.cat(average).cpu().numpy(), together, torch.cat(at_recall).cpu().numpy()
+
+
+def _at_recall(precision: Tensor, first: Tensor, n_relevant: Tensor) -> Tensor:
+    """Precision at the first rank whose recall is at least each of RECALL_POINTS: (tasks, points).
+
+    That is the rank of relevant document number ⌈r R⌉ of the R there are. In float64 it is never
+    rounded to another number, for any of the points and R up to five million.
+    """
+    recall = torch.tensor(RECALL_POINTS, dtype=torch.float64, device=precision.device)
+    number = (n_relevant[:, None] * recall).ceil().long()  # (tasks, points)
+    found = torch.full(number.shape, torch.nan, dtype=torch.float64, device=precision.device)
+    some = n_relevant > 0
+    found[some] = precision[(first[:, None] + number - 1)[some]]
+    return found
