@@ -54,6 +54,10 @@ class UncertainLikelihoodWarning(UserWarning):
     """A likelihood whose error is too large to rely on."""
 
 
+class MissingPackageWarning(UserWarning):
+    """A package that is not installed, and without which something less good is done."""
+
+
 def require(condition: bool, owner: str, name: str, expected: str, got: object) -> None:
     """Raise InvalidParameter in the one shape of message all settings share."""
     if not condition:

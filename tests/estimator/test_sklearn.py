@@ -8,26 +8,18 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from docboltz import OverReplicatedSoftmax, Pretraining, ReplicatedSoftmax
+from tests.sklearn_checks import with_scikit_learns_checks
 from tests.test_laws import corpus
 
 QUICK = Pretraining(updates=20)
 
 
-@pytest.mark.filterwarnings(
-    # The checks feed random floats, which are not counts; the warning is tested elsewhere.
-    "ignore::docboltz.errors.FractionalCountsWarning",
-    "ignore::docboltz.errors.EmptyDocumentsWarning",
-    "ignore::sklearn.exceptions.SkipTestWarning",
-)
-@parametrize_with_checks(
-    [
-        OverReplicatedSoftmax(4, pretraining=QUICK),
-        OverReplicatedSoftmax(4, latent_words=3, pretraining=QUICK, inference="mean_field"),
-        ReplicatedSoftmax(4, pretraining=QUICK),
-    ]
+@with_scikit_learns_checks(
+    OverReplicatedSoftmax(4, pretraining=QUICK),
+    OverReplicatedSoftmax(4, latent_words=3, pretraining=QUICK, inference="mean_field"),
+    ReplicatedSoftmax(4, pretraining=QUICK),
 )
 def test_scikit_learns_checks(estimator, check) -> None:
     check(estimator)

@@ -4,7 +4,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from docboltz.model.counts import times
+from docboltz.model.counts import SparseCounts, times, whole_counts
 from tests.conftest import random_counts
 from tests.model.test_conditionals import sparse
 
@@ -38,3 +38,10 @@ def test_a_documents_product_has_the_same_bits_in_any_batch() -> None:
     together = times(sparse(dense), matrix)
     for i in (0, 7, 39):
         assert torch.equal(times(sparse(dense[i : i + 1]), matrix)[0], together[i])
+
+
+def test_whole_counts_lose_no_word() -> None:
+    counts = SparseCounts(
+        torch.tensor([0, 4]), torch.arange(4), torch.tensor([0.0, 0.2, 1.6, 3]), 4
+    )
+    assert whole_counts(counts).tolist() == [0, 1, 2, 3]

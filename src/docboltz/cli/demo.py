@@ -131,10 +131,7 @@ def _show_searches(text_model: TextModel, folder: Path, queries: tuple[str, ...]
 
 def _show_figures(text_model: TextModel, data: TextDataset, clock: _Clock) -> None:
     """Retrieval and classification on the test part, beside LSI on the same counts."""
-    from sklearn.decomposition import TruncatedSVD
-    from sklearn.feature_extraction.text import TfidfTransformer
-    from sklearn.pipeline import make_pipeline
-
+    from docboltz.baselines import LSI
     from docboltz.evaluation.classification import FIXED_C
     from docboltz.evaluation.suite import LabelledSplit, evaluate_features
 
@@ -142,8 +139,7 @@ def _show_figures(text_model: TextModel, data: TextDataset, clock: _Clock) -> No
     train, test = split.train, split.test
     n_components = min(len(text_model.topics), train.shape[1])
     with clock("fit LSI"):
-        lsi = make_pipeline(TfidfTransformer(), TruncatedSVD(n_components, random_state=0))
-        lsi.fit(train)
+        lsi = LSI(n_components, random_state=0).fit(train)
     rows = []
     for name, transformer in (("Over-Replicated Softmax", text_model.model), ("LSI", lsi)):
         with clock(f"evaluate {name}"):

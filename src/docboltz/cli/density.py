@@ -57,6 +57,7 @@ def perplexity(
     found = text_model.model.perplexity(counts, method=method, random_state=seed)  # type: ignore[arg-type]
     unigram = text_model.model.unigram_perplexity(counts)
     zeta = found.log_partition
+    assert zeta is not None  # only baselines have none
     if json:
         print_json(
             {

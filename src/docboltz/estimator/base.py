@@ -13,21 +13,18 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from docboltz.corpus.checks import check_counts
 from docboltz.device import choose_device, draw_seed
 from docboltz.errors import (
-    EmptyDocumentsWarning,
-    InvalidCounts,
     TrainingDiverged,
     is_whole,
     require,
-    warn_user,
 )
 from docboltz.estimator.checkpoints import Checkpoint
 from docboltz.estimator.density import Density
+from docboltz.estimator.reading import ReadsCounts
 from docboltz.estimator.saving import SETTINGS, describe, restore
 from docboltz.inference import (
     Inference,
@@ -36,9 +33,10 @@ from docboltz.inference import (
     infer_topics,
     to_torch,
 )
-from docboltz.model.counts import SparseCounts, lengths, word_frequency
+from docboltz.model.counts import SparseCounts, lengths
 from docboltz.model.latent_words import LatentWords, require_sensible
 from docboltz.model.parameters import Parameters
+from docboltz.model.unigram import smoothed_word_frequency
 from docboltz.progress import progress_bar
 from docboltz.storage import load_model, save_model
 from docboltz.training.documents import Documents
@@ -48,11 +46,10 @@ from docboltz.training.run import History, Run
 from docboltz.training.trainer import Phase
 from docboltz.training.validation import HeldOut, Validation, hold_out
 
-UNSEEN_WORD_COUNT = 0.1
-"""Added to every word's count before b = log frequency: a word no document has stays finite."""
 
-
-class TopicModel(Density, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class TopicModel(
+    ReadsCounts, Density, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
     """What the two models share: all but the choice of latent words."""
 
     n_components: int
@@ -194,8 +191,7 @@ class TopicModel(Density, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         n = lengths(counts)
         self.latent_words_ = self._choose_latent_words(n)
         require_sensible(self.latent_words_, n, type(self).__name__)
-        frequency = word_frequency(counts) + UNSEEN_WORD_COUNT / float(n.double().sum())
-        frequency = frequency / frequency.sum()
+        frequency = smoothed_word_frequency(counts)
         self.word_frequency_ = frequency.float().numpy()
         return Parameters.initial(
             self.n_components,
@@ -331,37 +327,7 @@ class TopicModel(Density, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         path = self.checkpoint is None or isinstance(self.checkpoint, str | os.PathLike)
         require(path, name, "checkpoint", "the path of a folder or None", self.checkpoint)
         self._inference(None)
-        counts = self._validate(X, method, reset=reset)
-        n = counts.sum(axis=1)
-        empty = int((n == 0).sum())
-        if empty == len(n):
-            raise InvalidCounts(
-                f"{name} got {len(n)} document(s) without a single word: every count is 0. Check "
-                "the vocabulary and the minimum document frequency of the counting step."
-            )
-        if empty:
-            warn_user(
-                f"{empty} of {len(n)} documents have no words and were left out of training.",
-                EmptyDocumentsWarning,
-            )
-            counts = counts[n > 0]
-        return to_torch(counts)
-
-    def _fitted_counts(self, X: ArrayLike, method: str) -> SparseCounts:
-        """Check X against the fitted model."""
-        check_is_fitted(self)
-        return to_torch(self._validate(X, method, reset=False))
-
-    def _validate(self, X: ArrayLike, method: str, *, reset: bool) -> sparse.csr_array:
-        owner = f"{type(self).__name__}.{method}"
-        try:
-            X = validate_data(self, X, accept_sparse="csr", ensure_all_finite=False, reset=reset)
-        except ValueError as error:
-            raise InvalidCounts(
-                f"{error}\n{owner} expects raw word counts, one row per document and one column "
-                "per word of the vocabulary the model was trained with."
-            ) from error
-        return check_counts(X, owner)
+        return to_torch(self._nonempty_counts(X, method, reset=reset))
 
     def _inference(self, choice: Inference | None) -> Inference:
         choice = self.inference if choice is None else choice
@@ -388,11 +354,3 @@ class TopicModel(Density, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "components_")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.positive_only = True
-        tags.transformer_tags.preserves_dtype = []  # features are float32 whatever the counts are
-        tags.non_deterministic = False
-        return tags

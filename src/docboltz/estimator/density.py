@@ -20,6 +20,7 @@ from docboltz.model.counts import SparseCounts
 from docboltz.model.exact import MAX_TOPICS
 from docboltz.model.latent_words import LatentWords
 from docboltz.model.parameters import Parameters
+from docboltz.model.unigram import unigram_log_likelihood
 from docboltz.sampling.ais import anneal_temperatures
 from docboltz.sampling.annealing import LogPartition, anneal
 
@@ -45,13 +46,57 @@ class Perplexity:
     """Part of it from the sum over topics of each document."""
     partition_error: float
     """Part of it from log ζ, common to all documents."""
-    method: Method
+    method: str
+    """How log p(v) was found; for the topic models the `method` of `score_samples`."""
     n_documents: int
     """Documents it was measured on."""
     n_empty: int
     """Documents without a word, left out."""
-    log_partition: LogPartition
-    """log ζ for every length, with its diagnostics."""
+    log_partition: LogPartition | None = None
+    """log ζ for every length, with its diagnostics; None for models that need no ζ."""
+
+
+def measure_perplexity(
+    owner: str,
+    log_p: Tensor,
+    n: Tensor,
+    *,
+    method: str,
+    error: Tensor | None = None,
+    partition: LogPartition | None = None,
+) -> Perplexity:
+    """exp(−mean of log p(v)/N) over the documents with words, and its errors.
+
+    `error` is the standard error of each document's log p, `partition` the log ζ that is in it.
+    """
+    some = n > 0
+    if not bool(some.any()):
+        raise InvalidCounts(
+            f"{owner} got {len(n)} document(s) without a single known word: there is nothing to "
+            "predict."
+        )
+    per_word = (log_p / n)[some]
+    L, value = len(per_word), math.exp(-float(per_word.mean()))
+    of_documents = float(per_word.std()) / math.sqrt(L) if L > 1 else math.nan
+    of_numerator = of_partition = 0.0
+    if error is not None:
+        of_numerator = float((error / n)[some].square().sum().sqrt()) / L
+    if partition is not None:
+        # Errors of log ζ at different lengths go together: let each replica make its own mean.
+        means = (partition.replicas[:, some] / n[some]).mean(1)
+        of_partition = float(means.std()) / math.sqrt(len(means))
+    together = [e for e in (of_documents, of_numerator, of_partition) if not math.isnan(e)]
+    return Perplexity(
+        value=value,
+        error=value * math.hypot(*together),
+        documents_error=value * of_documents,
+        numerator_error=value * of_numerator,
+        partition_error=value * of_partition,
+        method=method,
+        n_documents=L,
+        n_empty=int((~some).sum()),
+        log_partition=partition,
+    )
 
 
 class Density:
@@ -147,44 +192,21 @@ class Density:
         Documents without words are left out and counted.
         """
         method, n, found, partition = self._likelihood(X, "perplexity", method, random_state)
-        some = n > 0
-        if not bool(some.any()):
-            raise InvalidCounts(
-                f"{type(self).__name__}.perplexity got {len(n)} document(s) without a single known "
-                "word: there is nothing to predict."
-            )
-        per_word = ((found.value - partition.value) / n)[some]
-        L, value = len(per_word), math.exp(-float(per_word.mean()))
-        of_documents = float(per_word.std()) / math.sqrt(L) if L > 1 else math.nan
-        of_numerator = float((found.error / n)[some].square().sum().sqrt()) / L
-        # Errors of log ζ at different lengths go together: let each replica make its own mean.
-        means = (partition.replicas[:, some] / n[some]).mean(1)
-        of_partition = float(means.std()) / math.sqrt(len(means))
-        together = [e for e in (of_documents, of_numerator, of_partition) if not math.isnan(e)]
-        return Perplexity(
-            value=value,
-            error=value * math.hypot(*together),
-            documents_error=value * of_documents,
-            numerator_error=value * of_numerator,
-            partition_error=value * of_partition,
+        return measure_perplexity(
+            f"{type(self).__name__}.perplexity",
+            found.value - partition.value,
+            n,
             method=method,
-            n_documents=L,
-            n_empty=int((~some).sum()),
-            log_partition=partition,
+            error=found.error,
+            partition=partition,
         )
 
     def unigram_perplexity(self, X: ArrayLike) -> float:
         """Perplexity of the same kind by the words' shares of the training documents alone."""
         counts = self._fitted_counts(X, "unigram_perplexity")
-        n = counts.lengths.double()
-        log_frequency = torch.from_numpy(self.word_frequency_).log().double()
-        said = torch.segment_reduce(
-            counts.counts.double() * log_frequency[counts.words.long()],
-            "sum",
-            offsets=counts.starts,
-            initial=0.0,
-        )
-        return math.exp(-float((said / n)[n > 0].mean()))
+        said = unigram_log_likelihood(counts, torch.from_numpy(self.word_frequency_))
+        owner = f"{type(self).__name__}.unigram_perplexity"
+        return measure_perplexity(owner, said, counts.lengths.double(), method="exact").value
 
     def _likelihood(
         self, X: ArrayLike, caller: str, method: Method | None, random_state: Any

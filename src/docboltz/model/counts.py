@@ -108,6 +108,11 @@ def lengths(counts: Tensor | SparseCounts) -> Tensor:
     return counts.sum(1) if isinstance(counts, Tensor) else counts.lengths
 
 
+def whole_counts(counts: SparseCounts) -> Tensor:
+    """Round each count to a whole number, but a word that occurs occurs once at least: (nnz,)."""
+    return torch.where(counts.counts > 0, counts.counts.round().clamp_min(1), 0)
+
+
 def word_frequency(counts: SparseCounts) -> Tensor:
     """f_k, the share of each word in all words of all documents: (K,), float64."""
     # Summed in float64: a float32 sum of ones stops growing at 2²⁴.

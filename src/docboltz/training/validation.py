@@ -13,7 +13,7 @@ import torch
 
 from docboltz.errors import InvalidParameter, is_number, is_whole, require
 from docboltz.model.conditionals import fast_topic_mean, free_energy, word_logits
-from docboltz.model.counts import SparseCounts
+from docboltz.model.counts import SparseCounts, whole_counts
 from docboltz.model.latent_words import LatentWords
 from docboltz.model.parameters import Parameters
 
@@ -118,7 +118,7 @@ def halves(
 
     Documents of which one half would be empty are left out.
     """
-    whole = torch.where(counts.counts > 0, counts.counts.round().clamp_min(1), 0)
+    whole = whole_counts(counts)
     first = torch.binomial(whole, torch.full_like(whole, 0.5), generator=generator)
     parts = [
         SparseCounts(counts.starts, counts.words, part, counts.n_words)

@@ -1,0 +1,68 @@
+"""What the baselines with a likelihood share: the estimators' way to report it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
+
+from docboltz.errors import is_whole, require
+from docboltz.estimator.density import Perplexity, measure_perplexity
+from docboltz.estimator.reading import ReadsCounts
+from docboltz.model.counts import SparseCounts
+
+
+class Likelihood(NamedTuple):
+    """log p(v) of B documents."""
+
+    value: Tensor
+    """(B,), float64; 0 for a document without words."""
+    n: Tensor
+    """N, words of each document: (B,)."""
+    method: str
+    """How it was found."""
+    error: Tensor | None = None
+    """Standard errors: (B,); None for exact values."""
+
+
+class DocumentDensity(ReadsCounts):
+    """Likelihoods of word sequences, for the baselines."""
+
+    def score_samples(self, X: ArrayLike, *, random_state: Any = 0) -> NDArray[np.float64]:
+        """Give log p(v) of each document's words, in nats.
+
+        The probability is that of the word sequence: no multinomial coefficient. Words outside the
+        vocabulary do not count. A document without words has probability 1. `random_state` is the
+        seed of what is random in it: the words' order, the particles.
+        """
+        counts = self._fitted_counts(X, "score_samples")
+        return self._likelihood(counts, random_state).value.numpy()
+
+    def score(self, X: ArrayLike, y: object = None) -> float:
+        """Mean over documents of log p(v) per word, in nats: larger is better."""
+        return -math.log(self.perplexity(X).value)
+
+    def perplexity(self, X: ArrayLike, *, random_state: Any = 0) -> Perplexity:
+        """Perplexity per word as the paper defines it: each document counts once.
+
+        Documents without words are left out and counted.
+        """
+        counts = self._fitted_counts(X, "perplexity")
+        found = self._likelihood(counts, random_state)
+        owner = f"{type(self).__name__}.perplexity"
+        n = found.n.double()
+        return measure_perplexity(owner, found.value, n, method=found.method, error=found.error)
+
+    def _likelihood(self, counts: SparseCounts, random_state: Any) -> Likelihood:
+        raise NotImplementedError
+
+    def _require_whole(self, *names: str, least: int = 1) -> None:
+        """Refuse settings that are not whole numbers of at least `least`."""
+        for name in names:
+            value: Any = getattr(self, name)
+            ok = is_whole(value) and value >= least
+            expected = f"a whole number of at least {least}"
+            require(ok, type(self).__name__, name, expected, value)

@@ -1,0 +1,62 @@
+"""What the estimators take in: raw word counts, checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import ArrayLike
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from docboltz.corpus.checks import check_counts
+from docboltz.errors import EmptyDocumentsWarning, InvalidCounts, warn_user
+from docboltz.inference import to_torch
+from docboltz.model.counts import SparseCounts
+
+
+class ReadsCounts:
+    """Reading of word counts, for the estimators."""
+
+    def _nonempty_counts(self, X: ArrayLike, method: str, *, reset: bool) -> sparse.csr_array:
+        """Check X to learn from; leave documents without words out."""
+        counts = self._validate(X, method, reset=reset)
+        n = counts.sum(axis=1)
+        empty = int((n == 0).sum())
+        if empty == len(n):
+            raise InvalidCounts(
+                f"{type(self).__name__} got {len(n)} document(s) without a single word: every "
+                "count is 0. Check the vocabulary and the minimum document frequency of the "
+                "counting step."
+            )
+        if empty:
+            warn_user(
+                f"{empty} of {len(n)} documents have no words and were left out of training.",
+                EmptyDocumentsWarning,
+            )
+            counts = counts[n > 0]
+        return counts
+
+    def _fitted_counts(self, X: ArrayLike, method: str) -> SparseCounts:
+        """Check X against the fitted model."""
+        check_is_fitted(self)
+        return to_torch(self._validate(X, method, reset=False))
+
+    def _validate(self, X: ArrayLike, method: str, *, reset: bool) -> sparse.csr_array:
+        owner = f"{type(self).__name__}.{method}"
+        try:
+            X = validate_data(self, X, accept_sparse="csr", ensure_all_finite=False, reset=reset)
+        except ValueError as error:
+            raise InvalidCounts(
+                f"{error}\n{owner} expects raw word counts, one row per document and one column "
+                "per word of the vocabulary the model was trained with."
+            ) from error
+        return check_counts(X, owner)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]  # scikit-learn's mixins come after
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        tags.non_deterministic = False
+        if tags.transformer_tags is not None:
+            tags.transformer_tags.preserves_dtype = []  # features are float32, whatever counts are
+        return tags

@@ -1,0 +1,26 @@
+"""The unigram model: every word drawn alone, with its share of the training documents.
+
+B documents, K words in the vocabulary.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from docboltz.model.counts import SparseCounts, word_frequency
+
+UNSEEN_WORD_COUNT = 0.1
+"""Added to every word's count: a word no document has stays possible."""
+
+
+def smoothed_word_frequency(counts: SparseCounts) -> Tensor:
+    """f_k ∝ Σ_documents v̂_k + UNSEEN_WORD_COUNT: (K,), float64."""
+    frequency = word_frequency(counts) + UNSEEN_WORD_COUNT / float(counts.lengths.double().sum())
+    return frequency / frequency.sum()
+
+
+def unigram_log_likelihood(counts: SparseCounts, frequency: Tensor) -> Tensor:
+    """log p(v) = Σ_k v̂_k log f_k: (B,), float64."""
+    said = counts.counts.double() * frequency.double().log()[counts.words.long()]
+    return torch.segment_reduce(said, "sum", offsets=counts.starts, initial=0.0)
