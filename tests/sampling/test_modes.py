@@ -11,7 +11,7 @@ from docboltz.model import exact
 from docboltz.model.conditionals import log_word_weight
 from docboltz.model.parameters import Parameters
 from docboltz.sampling.annealing import anneal, together
-from docboltz.sampling.modes import find_modes, log_sums_by, mode_bound, settle, survey
+from docboltz.sampling.modes import Survey, find_modes, log_sums_by, mode_bound, settle
 from tests.conftest import random_parameters
 
 LENGTHS = torch.tensor([2.0, 5, 10, 20, 40, 80, 200, 1000]).double()
@@ -51,19 +51,21 @@ def test_the_hidden_mode_is_found_and_is_not_found_by_particles() -> None:
 def test_the_sum_around_modes_is_that_of_their_states() -> None:
     """Each mode's sum against enumeration of the states that belong to it. 8 × 512 draws a length:
     five standard errors, of some dozens of comparisons."""
-    p = random_parameters(10, 30, seed=2, scale=0.7)
-    states = exact.topic_states(p)
     compared = 0
-    for around in survey(p, torch.tensor([30.0, 60.0]).double(), replicas=8, generator=seeded()):
-        weights = around.d * log_word_weight(p, states)[None]
-        known = log_sums_by(around.owner(states)[None], weights, len(around.mean) + 1)
-        known = known[0, :-1] + math.log(len(states))
-        by_draws, sound = around.log_sums(around.d)
-        relative = (by_draws - known).exp()[:, sound]
-        error = relative.std(0) / math.sqrt(len(relative))
-        assert ((relative.mean(0) - 1).abs() <= 5 * error + 1e-3).all()
-        compared += int(sound.sum())
-    assert compared >= 8
+    for seed in range(4):
+        p = random_parameters(10, 30, seed=seed, scale=0.7)
+        states, survey = exact.topic_states(p), Survey(p, replicas=8, generator=seeded())
+        for d in (5.0, 10.0, 20.0, 40.0, 60.0):
+            around = survey.near(d)
+            weights = around.d * log_word_weight(p, states)[None]
+            known = log_sums_by(around.owner(states)[None], weights, len(around.mean) + 1)
+            known = known[0, :-1] + math.log(len(states))
+            by_draws, sound = around.log_sums(around.d)
+            relative = (by_draws - known).exp()[:, sound]
+            error = relative.std(0) / math.sqrt(len(relative))
+            assert ((relative.mean(0) - 1).abs() <= 5 * error + 1e-3).all()
+            compared += int(sound.sum())
+    assert compared >= 20
 
 
 def test_what_particles_missed_is_added_and_what_they_found_is_not_counted_twice() -> None:

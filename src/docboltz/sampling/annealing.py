@@ -20,9 +20,7 @@ R replicas, P particles in each, F topic units, K words.
 from __future__ import annotations
 
 import math
-from bisect import bisect
 from dataclasses import dataclass
-from itertools import pairwise
 
 import torch
 from torch import Tensor
@@ -31,7 +29,7 @@ from docboltz.kernels import Random, generator_of
 from docboltz.model.conditionals import log_word_weight
 from docboltz.model.parameters import Parameters
 from docboltz.sampling.chains import gibbs_sweep, sample_topics
-from docboltz.sampling.modes import Surroundings, log_sums_by, survey
+from docboltz.sampling.modes import Survey, log_sums_by
 
 KEPT = 0.99
 """Effective share of the particles that a step of D leaves. At the same work small steps with one
@@ -79,7 +77,8 @@ def anneal(
 ) -> LogPartition:
     """Estimate log ζ for the lengths `d` (L,), whole or not, from 0 up, in one run."""
     wanted, order = torch.sort(d.double())
-    sums = _Sums(wanted, survey(p, wanted, replicas=replicas, generator=generator), replicas)
+    survey = Survey(p, replicas=replicas, generator=generator)
+    sums = _Sums(wanted, survey, replicas)
     log_zeta = exact_log_zeta_1(p).expand(replicas).clone()  # (R,)
     topics = sample_p_1(p, replicas * particles, generator=generator)
     g = log_word_weight(p, topics).double().view(replicas, particles)
@@ -129,10 +128,8 @@ def anneal(
 class _Sums:
     """What particles and modes have said of the lengths passed so far, each replica for itself."""
 
-    def __init__(self, wanted: Tensor, modes: list[Surroundings], replicas: int) -> None:
-        self._wanted, self._modes = wanted, modes
-        middles = [math.sqrt(a.d * b.d) for a, b in pairwise(modes)]
-        self._nearest = [bisect(middles, length) for length in wanted.tolist()]
+    def __init__(self, wanted: Tensor, survey: Survey, replicas: int) -> None:
+        self._wanted, self._survey = wanted, survey
         self.effective = torch.ones_like(wanted)
         self._found, self._missed = (
             wanted.new_zeros((replicas, len(wanted))),
@@ -149,16 +146,15 @@ class _Sums:
         self, topics: Tensor, g: Tensor, log_weight: Tensor, log_zeta: Tensor, at: float, to: float
     ) -> None:
         """Estimate the lengths up to `to` from particles at `at`: no step has to end on them."""
-        owners: dict[int, Tensor] = {}
+        owners: dict[float, Tensor] = {}
         while not self.complete and float(self._wanted[self._next]) <= to:
-            i, nearest = self._next, self._nearest[self._next]
-            length, modes = float(self._wanted[i]), self._modes[nearest]
-            if nearest not in owners:
-                owners[nearest] = modes.owner(topics).view(g.shape)
+            i, length = self._next, float(self._wanted[self._next])
+            modes = self._survey.near(length)
+            if modes.d not in owners:
+                owners[modes.d] = modes.owner(topics).view(g.shape)
             ahead = log_weight + (length - at) * g
-            by_particles = log_zeta[:, None] + log_sums_by(
-                owners[nearest], ahead, len(modes.mean) + 1
-            )
+            n = len(modes.mean) + 1
+            by_particles = log_zeta[:, None] + log_sums_by(owners[modes.d], ahead, n)
             self._found[:, i], self._missed[i] = together(by_particles, *modes.log_sums(length))
             self.effective[i] = effective_share(ahead).min()
             self._next += 1

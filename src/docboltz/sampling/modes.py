@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from docboltz.kernels import Random
+from docboltz.kernels import Random, generator_of
 from docboltz.model.conditionals import log_word_weight, word_mean
 from docboltz.model.parameters import Parameters
 from docboltz.sampling.chains import sample_topics
@@ -37,6 +37,8 @@ GRID = 1.1
 """Ratio of neighbouring lengths with modes of their own; those between share them."""
 SOUND = 0.1
 """Effective share of a mode's draws above which their sum is sound."""
+EVERY = 4
+"""Lengths of the grid from one look from every word to the next."""
 DRAWS = 512
 """Draws of a replica around the modes of a length."""
 
@@ -88,19 +90,39 @@ def log_sums_by(owner: Tensor, log_weight: Tensor, n: int) -> Tensor:
     return sums.log() + top - math.log(owner.shape[1])
 
 
-def survey(p: Parameters, d: Tensor, *, replicas: int, generator: Random) -> list[Surroundings]:
-    """Find the modes of all lengths from the least to the greatest of `d`, shortest first."""
-    low, high = max(float(d.min()), 1.0), max(float(d.max()), 1.0)
-    n = max(1, math.ceil(math.log(high / low) / math.log(GRID)) + 1)
-    grid = [low * (high / low) ** (i / max(n - 1, 1)) for i in range(n)]
-    # To look from every word at every length would cost more than all the rest.
-    looks = {i: find_modes(p, grid[i]) for i in sorted({*range(n - 1, -1, -4), 0})}
-    found = []
-    for i, length in enumerate(grid):
-        near = sorted(looks, key=lambda look: abs(look - i))[:2]
-        mean = _distinct(p, length, settle(p, length, torch.cat([looks[k] for k in near]), 10))
-        found.append(_surroundings(p, length, mean, replicas, generator))
-    return found
+class Survey:
+    """The surroundings of modes at any length, found when they are asked for.
+
+    Lengths are looked at on a grid that is always the same, each with random numbers of its own:
+    what is found at one length does not depend on which others are asked for.
+    """
+
+    def __init__(self, p: Parameters, *, replicas: int, generator: Random) -> None:
+        self._p, self._replicas = p, replicas
+        device, g = p.W.device, generator_of(generator)
+        self._seed = int(torch.randint(2**62, (1,), device=device, generator=g))
+        self._found: dict[int, Surroundings] = {}
+        self._looks: dict[int, Tensor] = {}
+
+    def near(self, d: float) -> Surroundings:
+        """Surroundings of the modes at the length of the grid that is next to d."""
+        i = max(0, round(math.log(max(d, 1.0)) / math.log(GRID)))
+        if i not in self._found:
+            self._found[i] = self._surroundings(i)
+        return self._found[i]
+
+    def _surroundings(self, i: int) -> Surroundings:
+        # To look from every word at every length would cost more than all the rest.
+        p, length, below = self._p, GRID**i, i - i % EVERY
+        looks = [self._look(k) for k in (below, below + EVERY)]
+        mean = _distinct(p, length, settle(p, length, torch.cat(looks), 10))
+        generator = torch.Generator(p.W.device).manual_seed(self._seed + i)
+        return _surroundings(p, length, mean, self._replicas, generator)
+
+    def _look(self, i: int) -> Tensor:
+        if i not in self._looks:
+            self._looks[i] = find_modes(self._p, GRID**i)
+        return self._looks[i]
 
 
 def find_modes(p: Parameters, d: float) -> Tensor:
