@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import math
+
+import pytest
 import torch
 from scipy import stats
 
 from docboltz.model import exact
 from docboltz.model.conditionals import log_word_weight
 from docboltz.model.parameters import Parameters
-from docboltz.sampling.pool import ChainPool, start_pool, sweep, travelled
+from docboltz.sampling.annealing import exact_log_zeta_1
+from docboltz.sampling.modes import find_modes, mode_bound
+from docboltz.sampling.pool import GUESTS, ChainPool, start_pool, sweep, travelled, visit_modes
 from tests.conftest import random_parameters
 from tests.sampling.test_chains import FAILURE_RATE, state_counts
+from tests.sampling.test_modes import hidden_mode, seeded
 
 SHORT, LONG = 2.0, 7.0
 
@@ -23,10 +29,9 @@ def exact_pool(pairs: int, generator: torch.Generator):
     states = torch.stack(
         [torch.multinomial(row, pairs, replacement=True, generator=generator) for row in prior], 1
     ).view(-1)
-    pool = ChainPool(
-        exact.topic_states(p)[states], d, torch.full_like(d, 1 / len(d)), torch.arange(len(d))
-    )
-    return p, prior, pool
+    R = len(d)
+    weight, walker = torch.full_like(d, 1 / R), torch.arange(R)
+    return p, prior, ChainPool(exact.topic_states(p)[states], d, weight, walker, nobody(R))
 
 
 def test_exchange_and_sweeps_leave_every_length_as_it_is() -> None:
@@ -93,7 +98,7 @@ def test_rungs_of_fractional_lengths_have_whole_words() -> None:
 def pool_of(walker: list[int]) -> ChainPool:
     R = len(walker)
     ones = torch.ones(R).double()
-    return ChainPool(torch.zeros(R, 2).double(), ones, ones / R, torch.tensor(walker))
+    return ChainPool(torch.zeros(R, 2).double(), ones, ones / R, torch.tensor(walker), nobody(R))
 
 
 def test_travel_is_the_mean_distance_from_the_first_rung() -> None:
@@ -117,7 +122,8 @@ def test_walkers_go_with_their_states() -> None:
     p = Parameters(W, torch.zeros(2).double(), torch.zeros(2).double())
     g = torch.Generator().manual_seed(0)
     start = torch.eye(2).double()[torch.randint(0, 2, (9,), generator=g)]
-    pool = ChainPool(start, torch.arange(1.0, 10).double(), torch.ones(9).double(), torch.arange(9))
+    rungs = torch.arange(1.0, 10).double()
+    pool = ChainPool(start, rungs, torch.ones(9).double(), torch.arange(9), nobody(9))
     for parity in range(7):
         pool, info = sweep(p, pool, parity, generator=g)
         assert info.acceptance == 1
@@ -130,3 +136,37 @@ def test_parities_exchange_with_one_neighbour_and_the_other() -> None:
     pool = pool_of([0, 1, 2, 3, 4])
     assert sweep(p, pool, 0, generator=g)[0].walker.tolist() == [1, 0, 3, 2, 4]
     assert sweep(p, pool, 1, generator=g)[0].walker.tolist() == [0, 2, 1, 4, 3]
+
+
+def test_hidden_modes_are_visited_as_often_as_they_should_be() -> None:
+    """Rungs of one length start in all other states; a visit brings the hidden mode in with the
+    share that mean field's bound gives it. 2,000 rungs, five deviations."""
+    p, length = hidden_mode(), 11.0
+    d = torch.full((2000,), length, dtype=torch.float64)
+    states = exact.topic_states(p)
+    in_mode = states.sum(1) >= 12
+    chance = exact.prior(p, d[:1])[0]
+    rest = chance.masked_fill(in_mode, 0)
+    start = states[torch.multinomial(rest, 2000, replacement=True, generator=seeded(0))]
+    # The rungs know ζ of the rest, and nothing of the mode.
+    weight = length * log_word_weight(p, states)
+    known = torch.logsumexp(weight.masked_fill(in_mode, -math.inf), 0)
+    mean_g = torch.full_like(d, float((known - exact_log_zeta_1(p)) / (length - 1)))
+    pool = ChainPool(start, d, d / d.sum(), torch.arange(2000), nobody(2000))
+    visited = visit_modes(p, pool, start, mean_g, length, generator=seeded(1))
+    there = visited.topics.sum(1) >= 12
+    modes = find_modes(p, length)
+    bound, hidden = mode_bound(p, length, modes), (modes > 0.5).sum(1) >= 12
+    of_modes = torch.sigmoid(torch.logsumexp(bound, 0) - known)
+    share = float(GUESTS * of_modes * torch.softmax(bound, 0)[hidden].sum())
+    assert share > 0.05, "a blunt test"
+    assert there.double().mean().item() == pytest.approx(share, abs=5 * (share / 2000) ** 0.5)
+    assert (visited.guest | ~there).all()
+    again = visit_modes(p, visited, start, mean_g - 100, length, generator=seeded(2))
+    nobody_left = visit_modes(p, again, start, mean_g + 100, length, generator=seeded(3))
+    assert not nobody_left.guest.any()
+    assert torch.equal(nobody_left.topics, start), "guests go home"
+
+
+def nobody(R: int) -> torch.Tensor:
+    return torch.zeros(R, dtype=torch.bool)

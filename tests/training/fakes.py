@@ -72,6 +72,7 @@ class Drift:
         self.name, self.updates, self.batch_size = name, updates, batch_size
         self.average_from = updates if average_from is None else average_from
         self.rate, self._slope = rate, slope
+        self.refresh_every, self.refreshed = 3, []
 
     def begin(self, p: Parameters, documents: Documents, generator: torch.Generator) -> Plain:
         self._leaves = [p.W.T, p.b]
@@ -86,6 +87,9 @@ class Drift:
     def gradients(self, batch: Batch, variant: int, generator: torch.Generator) -> list[Tensor]:
         slope = self._slope(variant)
         return [torch.full_like(leaf, slope) for leaf in self._leaves]
+
+    def refresh(self, generator: torch.Generator) -> None:
+        self.refreshed.append(int(torch.randint(2**31, (1,), generator=generator)))
 
     def settle(self) -> None:
         pass

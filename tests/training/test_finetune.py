@@ -53,7 +53,8 @@ def test_statistics_are_the_exact_gradient_where_inference_is_exact() -> None:
     p, counts = random_parameters(4, 6), random_counts(5, 6)
     n, none = lengths(counts), torch.zeros(5).double()
     prior = exact.prior(p, n).mean(0)  # each document's length counts alike
-    pool = ChainPool(exact.topic_states(p), torch.ones_like(prior), prior, torch.arange(16))
+    nobody = torch.zeros(16, dtype=torch.bool)
+    pool = ChainPool(exact.topic_states(p), torch.ones_like(prior), prior, torch.arange(16), nobody)
     data, topics = data_statistics(p, batch_of(counts, none), steps=3, generator=seeded())
     model = model_statistics(p, pool)
     expected = exact.likelihood_gradient(p, counts, none, 1 / (5 * n))

@@ -206,3 +206,16 @@ def test_tensors_are_all_that_an_update_changes(make: Callable[[], Phase]) -> No
     assert same(one, other)
     assert torch.equal(one.learnt.W, other.learnt.W)
     assert one.carried.keys() == other.carried.keys() != set()
+
+
+def test_a_phase_is_refreshed_at_the_same_updates_whatever_the_chunks() -> None:
+    """With the same random numbers too, which differ from one time to the next."""
+    said = []
+    for chunks in ([10], [1, 4, 5], [3, 3, 3, 1]):
+        phase = Drift(updates=10)
+        trainer = trainer_of(phase, seed=4)
+        for updates in chunks:
+            trainer.advance(updates)
+        said.append(phase.refreshed)
+    assert len(set(said[0])) == 4, "before updates 0, 3, 6 and 9"
+    assert said[0] == said[1] == said[2]

@@ -71,8 +71,9 @@ def fit(
     from docboltz.corpus.text import TextAnalysis
     from docboltz.errors import InvalidParameter, OtherRun
 
-    if recipe not in ("quick", "full", "paper"):
-        raise InvalidParameter(f"--recipe must be quick, full or paper. Got {recipe!r} instead.")
+    if recipe not in ("quick", "full", "density", "paper"):
+        known = "quick, full, density or paper"
+        raise InvalidParameter(f"--recipe must be {known}. Got {recipe!r} instead.")
     if latent_words != "auto" and not latent_words.isdecimal():
         raise InvalidParameter(
             "--latent-words must be auto or a whole number of at least 0. "

@@ -54,8 +54,6 @@ class Surroundings:
     """Their shares of the mixture, log: (n,)."""
     least: float
     """A state counts as one of them if the mixture's log-probability of it is at least this."""
-    bound: float
-    """log ζ(D) is at least this."""
     g: Tensor
     """g of the draws: (R, S)."""
     log_weight: Tensor
@@ -166,7 +164,7 @@ def _distinct(
     negligible: float = NEGLIGIBLE,
 ) -> Tensor:
     """The best of the means that are the same when rounded to 0 and 1, best first: (n, F)."""
-    bound = mode_bound(p, d, mean)
+    bound = mode_bound(p, d, mean).nan_to_num(-math.inf)  # a diverging run has to say so itself
     order = torch.argsort(bound, descending=True)
     mean, bound = mean[order], bound[order]
     _, group = torch.unique(mean > 0.5, dim=0, return_inverse=True)
@@ -205,7 +203,6 @@ def _surroundings(
         mean=mean,
         log_share=log_share,
         least=least,
-        bound=float(bound.max()),
         g=log_word_weight(p, topics.to(p.W.dtype)).double().view(shape),
         log_weight=torch.where(log_q >= least, -log_q, -math.inf).view(shape),
         owner_of_draws=each.argmax(1).view(shape),

@@ -10,15 +10,17 @@ R rungs, F topic units, K words.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from docboltz.kernels import Random, generator_of
-from docboltz.model.conditionals import word_logits
+from docboltz.model.conditionals import log_word_weight, word_logits
 from docboltz.model.parameters import Parameters
+from docboltz.sampling.annealing import exact_log_zeta_1
 from docboltz.sampling.chains import draw_topics, sample_topics
+from docboltz.sampling.modes import find_modes, mode_bound
 from docboltz.sampling.words import sample_word_shares
 
 
@@ -34,6 +36,8 @@ class ChainPool:
     """Share of the training documents a rung stands for: (R,), sums to 1; 0 on the bridge."""
     walker: Tensor
     """Rung on which each rung's state began, to see whether states travel: (R,) integers."""
+    guest: Tensor
+    """Whether a state was brought from a mode (`visit_modes`), not by the chains: (R,)."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,8 @@ class SweepInfo:
     """Share of proposed exchanges that were made."""
     movement: Tensor
     """Share of topic units that the Gibbs half of the sweep changed."""
+    g: Tensor
+    """g of each rung's state before the sweep: (R,)."""
 
 
 def start_pool(
@@ -68,6 +74,7 @@ def start_pool(
         lengths.to(d.dtype),
         weight.to(d.dtype),
         torch.arange(len(lengths), device=d.device),
+        torch.zeros(len(lengths), dtype=torch.bool, device=d.device),
     )
 
 
@@ -89,9 +96,48 @@ def sweep(
     _, new = draw_topics(p, shares, d, generator=generator)
     moved = (new != pool.topics).to(p.W.dtype).mean()
     return (
-        ChainPool(new[order], pool.d, pool.weight, pool.walker[order]),
-        SweepInfo(accepted, moved),
+        ChainPool(new[order], pool.d, pool.weight, pool.walker[order], pool.guest[order]),
+        SweepInfo(accepted, moved, g),
     )
+
+
+GUESTS = 0.25
+"""The share of rungs that may be given to modes at once: chains must not forget all else."""
+
+
+def visit_modes(
+    p: Parameters,
+    pool: ChainPool,
+    hosts: Tensor,
+    mean_g: Tensor,
+    length: float,
+    *,
+    generator: torch.Generator,
+) -> ChainPool:
+    """Send the last guests home and bring in states of modes that no chain finds.
+
+    Mean field at `length` finds modes μ (`modes`). Around one of them lies a weight of about
+    exp(D g(μ) + H(μ)) at D words, and ζ(D) of all that chains know is the integral of `mean_g`
+    (R,), the mean of g at each rung, over D. A rung goes to a mode with the modes' share of both,
+    times GUESTS. `hosts` (R, F) are the states before the last visit: a mode that learning has
+    flattened would keep its guests for ever.
+    """
+    topics = torch.where(pool.guest[:, None], hosts, pool.topics)
+    home = replace(pool, topics=topics, guest=torch.zeros_like(pool.guest))
+    modes = find_modes(p, length)  # (n, F)
+    d, g = pool.d.double(), mean_g.double()
+    weight = torch.outer(d, log_word_weight(p, modes).double()) + mode_bound(
+        p, 0.0, modes
+    )  # (R, n)
+    if not bool(weight.isfinite().all()):  # a run that diverges has nothing to visit
+        return home
+    steps = torch.cat([(d[:1] - 1) * g[:1], (g[1:] + g[:-1]) / 2 * d.diff()])
+    log_zeta = exact_log_zeta_1(p) + steps.cumsum(0)  # (R,)
+    share = GUESTS * torch.sigmoid(torch.logsumexp(weight, 1) - log_zeta)
+    uniform = torch.rand(share.shape, dtype=share.dtype, device=d.device, generator=generator)
+    mode = torch.multinomial(torch.softmax(weight, 1), 1, generator=generator)[:, 0]
+    there, guest = sample_topics(modes[mode], generator=generator), uniform < share
+    return replace(home, topics=torch.where(guest[:, None], there, topics), guest=guest)
 
 
 def _exchanged(d: Tensor, g: Tensor, parity: int, generator: Random) -> tuple[Tensor, Tensor]:

@@ -23,7 +23,7 @@ from docboltz.model.conditionals import word_logits, word_mean
 from docboltz.model.counts import dense, times, word_frequency
 from docboltz.model.parameters import Gradient, Parameters
 from docboltz.sampling.chains import draw_topics, gibbs_sweep, sample_topics
-from docboltz.sampling.pool import ChainPool, start_pool, sweep, travelled
+from docboltz.sampling.pool import ChainPool, start_pool, sweep, travelled, visit_modes
 from docboltz.sampling.words import sample_word_shares
 from docboltz.training.documents import Batch, Documents
 from docboltz.training.optimizers import Adam
@@ -33,6 +33,8 @@ WARM_UP = 40
 """Updates' worth of sweeps before the first update: a fresh pool has to find the model's modes."""
 MOST_WARM_UP_WORDS = 1e8
 """Words drawn at most before the first update: documents of thousands would take minutes."""
+MEMORY = 50
+"""Updates that the mean of g at each rung looks back."""
 
 
 @dataclass(frozen=True)
@@ -64,12 +66,14 @@ class Finetuning:
     """Persistent chains of the pool, spread over the lengths of the training documents."""
     bridge: int = 64
     """Further chains at shorter lengths, for mixing only."""
+    visit_every: int = 50
+    """Updates after which the pool is shown modes that its chains do not find by themselves."""
     momentum: float = 0.9
     """Adam's first β: share of the past in the direction of a step."""
 
     def __post_init__(self) -> None:
         least_of = {"bridge": 0, "mean_field_steps": 0, "gibbs_steps": 0}
-        for name in ("updates", "batch_size", "sweeps", "rungs", *least_of):
+        for name in ("updates", "batch_size", "sweeps", "rungs", "visit_every", *least_of):
             least = least_of.get(name, 1)
             value = getattr(self, name)
             ok = is_whole(value) and value >= least
@@ -110,6 +114,7 @@ class MaximumLikelihood:
         # The average over the last fifth has the likelihood of the last point and a far better
         # behaved partition function.
         self.average_from = 4 * settings.updates // 5
+        self.refresh_every = settings.visit_every
 
     def begin(self, p: Parameters, documents: Documents, generator: torch.Generator) -> Adam:
         """Start the chains and let them find the model's modes."""
@@ -117,11 +122,14 @@ class MaximumLikelihood:
         self._latent = bool((documents.d > documents.n).any())
         names = ["data_activity", "model_activity", "chain_movement"]
         self._pool = None
+        self._mean_g = self._hosts = p.b.new_zeros(0)
         if s.chains == "pool":
             names += ["exchange_acceptance", "travelled"]
             self._pool = start_pool(
                 p.n_topics, documents.d, rungs=s.rungs, bridge=s.bridge, generator=generator
             )
+            self._mean_g = torch.zeros_like(self._pool.d)
+            self._hosts = self._pool.topics.clone()
             words = float(self._pool.d.sum()) * s.sweeps
             for number in range(max(1, min(WARM_UP, round(MOST_WARM_UP_WORDS / words)))):
                 self._sweep(self._pool, self.variant(number), generator)
@@ -172,6 +180,21 @@ class MaximumLikelihood:
         decay = s.weight_decay * (p.W.T - self._row_mean)  # a row's mean is a bias
         return [W - decay, data.b - model.b, of_row_mean]
 
+    def refresh(self, generator: torch.Generator) -> None:
+        """Show the pool the modes of a length, drawn from those of the longer half of its rungs."""
+        if self._pool is None:
+            return
+        d = self._pool.d
+        rung = torch.randint(len(d) // 2, len(d), (1,), device=d.device, generator=generator)
+        length = float(d[rung])
+        visited = visit_modes(
+            self._p, self._pool, self._hosts, self._mean_g, length, generator=generator
+        )
+        home = torch.where(self._pool.guest[:, None], self._hosts, self._pool.topics)
+        self._hosts.copy_(home)
+        self._pool.topics.copy_(visited.topics)
+        self._pool.guest.copy_(visited.guest)
+
     def settle(self) -> None:
         """Give each row of W the mean it was meant to have."""
         self._p.W.add_((self._row_mean - self._p.W @ self._frequency)[:, None])
@@ -183,6 +206,10 @@ class MaximumLikelihood:
             now, info = sweep(self._p, now, parity, generator=generator)
         pool.topics.copy_(now.topics)
         pool.walker.copy_(now.walker)
+        # g of the last sweep's start: guests do not tell what chains know.
+        share = torch.full_like(info.g, 1 / MEMORY).masked_fill(self._mean_g == 0, 1)
+        self._mean_g.lerp_(info.g, share.masked_fill(pool.guest, 0))
+        pool.guest.copy_(now.guest)
         return {
             "chain_movement": info.movement,
             "exchange_acceptance": info.acceptance,
@@ -197,14 +224,15 @@ class MaximumLikelihood:
         start = h = sample_topics(topics, generator=generator)
         for _ in range(self.settings.sweeps):
             h, _ = gibbs_sweep(self._p, h, d, generator=generator)
-        pool = ChainPool(h, d, torch.full_like(d, 1 / len(d)), d)
+        pool = ChainPool(h, d, torch.full_like(d, 1 / len(d)), d, torch.zeros_like(d))
         moved = (h != start).to(d.dtype).mean()
         return model_statistics(self._p, pool), {"chain_movement": moved}
 
     def tensors(self) -> dict[str, Tensor]:
         """Row means, chains, and what was seen of them."""
         pool = {} if self._pool is None else vars(self._pool)
-        return {"row_mean": self._row_mean, **pool, **self._seen}
+        own = {"row_mean": self._row_mean, "mean_g": self._mean_g, "hosts": self._hosts}
+        return {**own, **pool, **self._seen}
 
     def watch(self, batch: Batch, update: int, generator: torch.Generator) -> dict[str, float]:
         """Activity of the topic units on the data and in the chains, and how the chains mix."""

@@ -112,7 +112,7 @@ class ContrastiveDivergence:
     def __init__(self, settings: Pretraining) -> None:
         self.settings = settings
         self.updates, self.batch_size = settings.updates, settings.batch_size
-        self.average_from = sys.maxsize  # never
+        self.average_from = self.refresh_every = sys.maxsize  # never
 
     def begin(self, p: Parameters, documents: Documents, generator: torch.Generator) -> Momentum:
         """Settle the settings; nothing else is needed but the parameters."""
@@ -142,6 +142,9 @@ class ContrastiveDivergence:
         data, model = contrast(self._p, batch, steps=variant, generator=generator)
         weighted = weighted_topics(data.topics, s.sparsity or 0, target=s.sparsity_target)
         return contrast_gradients(data, model, weighted)
+
+    def refresh(self, generator: torch.Generator) -> None:
+        """Nothing is kept that could grow stale."""
 
     def settle(self) -> None:
         """Steps need no correction."""

@@ -39,6 +39,8 @@ class Phase(Protocol):
     batch_size: int
     average_from: int
     """The first update whose parameters go into the average that is kept."""
+    refresh_every: int
+    """Updates between calls of `refresh`."""
 
     def begin(self, p: Parameters, documents: Documents, generator: torch.Generator) -> Optimizer:
         """Make ready to improve `p`."""
@@ -54,6 +56,9 @@ class Phase(Protocol):
 
     def gradients(self, batch: Batch, variant: Any, generator: Random) -> list[Tensor]:
         """Where to go, for all the optimiser moves."""
+
+    def refresh(self, generator: torch.Generator) -> None:
+        """Do what needs no doing at every update, and cannot be replayed, before some of them."""
 
     def settle(self) -> None:
         """Put right what the optimiser's step has left."""
@@ -108,12 +113,22 @@ class Trainer:
         ):
             left = len(list(alike))
             while left:
-                many = AT_ONCE if self._replay.possible and left >= AT_ONCE else 1
+                self._refresh()
+                every = self.phase.refresh_every
+                together = min(left, every - self.update % every)
+                many = AT_ONCE if self._replay.possible and together >= AT_ONCE else 1
                 steps = partial(self._steps, many, variant, averaging)
                 self._replay((variant, averaging, many), steps)
                 left, self.update = left - many, self.update + many
                 if stop():
                     return
+
+    def _refresh(self) -> None:
+        """Let the phase refresh itself, with random numbers that are a function of the update."""
+        if self.update % self.phase.refresh_every == 0:
+            seed = seed_of_update(self._seed + 1, self.update)
+            generator = torch.Generator(self._plan.device).manual_seed(seed)
+            self.phase.refresh(generator)
 
     def _steps(self, updates: int, variant: Any, averaging: bool) -> None:
         for _ in range(updates):
