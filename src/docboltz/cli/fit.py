@@ -25,7 +25,7 @@ def fit(
         str, typer.Option(help="Latent words per document: auto, or a number (0: none).")
     ] = "auto",
     recipe: Annotated[
-        str, typer.Option(help="quick, full (then maximum likelihood: longer, better) or paper.")
+        str, typer.Option(help="quick, full (then maximum likelihood: better), density or paper.")
     ] = "quick",
     updates: Annotated[
         int | None,
