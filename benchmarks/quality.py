@@ -21,14 +21,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from scipy import sparse
 
 from docboltz import OverReplicatedSoftmax, Pretraining, ReplicatedSoftmax, recipe
-from docboltz.corpus.datasets import load_dataset
 from docboltz.evaluation.classification import FIXED_C
 from docboltz.evaluation.suite import LabelledSplit, evaluate_features
-
-PARTS = {"train": "train", "labels": "train_labels", "test": "test", "test_labels": "test_labels"}
+from docboltz.reproduce.data import load_split, newsgroups_split, reuters_split, save_split
 
 
 @dataclass(frozen=True)
@@ -77,7 +74,7 @@ TRIALS = [
 def main() -> None:
     """Train, measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--path", help="20 Newsgroups on this machine, not to be fetched")
+    parser.add_argument("--path", type=Path, help="20 Newsgroups here, not to be fetched")
     parser.add_argument("--rcv1", type=Path, help="folder with counts.npz and topics.npz")
     parser.add_argument("--save", type=Path, help="folder to save counts to, and no more")
     parser.add_argument("--counts", type=Path, help="folder with saved counts")
@@ -87,7 +84,7 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.save is not None:
         for task in counted(arguments):
-            save(task, arguments.save)
+            save_split(task.split, arguments.save / task.name)
         return
     tasks = {task.name: task for task in counted(arguments)}
     device = "cuda" if arguments.device == "auto" and torch.cuda.is_available() else "cpu"
@@ -140,44 +137,13 @@ def summary(rows: list[list[float]]) -> list[str]:
 def counted(arguments: argparse.Namespace) -> Iterator[Task]:
     """All tasks there are data for."""
     if arguments.counts is not None:
-        yield from (load(folder) for folder in sorted(arguments.counts.iterdir()))
+        for folder in sorted(arguments.counts.iterdir()):
+            yield Task(folder.name, load_split(folder))
         return
     for words in (2000, 10_000):
-        data = load_dataset("20newsgroups", path=arguments.path, max_words=words).counted()
-        yield Task(f"20news-{words}", LabelledSplit.of(data.train.without_empty(), data.test))
+        yield Task(f"20news-{words}", newsgroups_split(words, path=arguments.path))
     if arguments.rcv1 is not None:
-        counts = sparse.csr_array(sparse.load_npz(arguments.rcv1 / "counts.npz"), dtype=np.int64)
-        topics = sparse.csr_array(sparse.load_npz(arguments.rcv1 / "topics.npz"))
-        frequent = np.sort(np.argsort(-counts.sum(axis=0), kind="stable")[:10_000])
-        counts = counts[:, frequent]
-        order = np.random.RandomState(0).permutation(counts.shape[0])
-        test, train = order[:2579], order[2579:]
-        split = LabelledSplit(counts[train], topics[train], counts[test], topics[test])
-        yield Task("rcv1v2-27k", split)
-
-
-def save(task: Task, folder: Path) -> None:
-    """Write a task as SciPy's and NumPy's files."""
-    here = folder / task.name
-    here.mkdir(parents=True, exist_ok=True)
-    for part, name in PARTS.items():
-        values = getattr(task.split, name)
-        if sparse.issparse(values):
-            sparse.save_npz(here / f"{part}.npz", values.astype(np.int32))
-        else:
-            np.save(here / f"{part}.npy", np.array(values, dtype=str))
-
-
-def load(folder: Path) -> Task:
-    """Read what `save` wrote."""
-    parts = {}
-    for part, name in PARTS.items():
-        file = folder / f"{part}.npz"
-        if file.exists():
-            parts[name] = sparse.csr_array(sparse.load_npz(file))
-        else:
-            parts[name] = np.load(folder / f"{part}.npy")
-    return Task(folder.name, LabelledSplit(**parts))
+        yield Task("rcv1v2-27k", reuters_split(arguments.rcv1))
 
 
 if __name__ == "__main__":

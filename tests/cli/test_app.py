@@ -19,8 +19,11 @@ COMMANDS = (
     "transform",
     "index",
     "perplexity",
+    "compare",
+    "tune",
     "datasets",
     "demo",
+    "reproduce",
 )
 README = Path(__file__).parents[2] / "README.md"
 

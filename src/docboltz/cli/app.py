@@ -16,6 +16,7 @@ from typing import Annotated, Any
 import typer
 
 from docboltz import __version__
+from docboltz.cli.compare import compare
 from docboltz.cli.data import datasets
 from docboltz.cli.demo import demo
 from docboltz.cli.density import perplexity
@@ -23,6 +24,8 @@ from docboltz.cli.explore import topics, words
 from docboltz.cli.features import transform
 from docboltz.cli.find import index, search, similar
 from docboltz.cli.fit import fit
+from docboltz.cli.reproduce import reproduce
+from docboltz.cli.tune import tune
 from docboltz.errors import DocboltzError
 
 UsageError: Any = typer.BadParameter.__base__  # click's, or that of Typer's own copy of click
@@ -52,7 +55,21 @@ def _interruptible(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-COMMANDS = (fit, topics, search, similar, words, transform, index, perplexity, datasets, demo)
+COMMANDS = (
+    fit,
+    topics,
+    search,
+    similar,
+    words,
+    transform,
+    index,
+    perplexity,
+    compare,
+    tune,
+    datasets,
+    demo,
+    reproduce,
+)
 for command in COMMANDS:
     app.command()(_interruptible(command))
 

@@ -10,12 +10,13 @@ import typer
 
 from docboltz.cli.options import Device, Json, Quiet
 from docboltz.cli.output import count_of, print_json, remark, remark_empty
-from docboltz.cli.reading import CorpusSource, reads_corpus, remark_reading
+from docboltz.cli.reading import CorpusSource, WordOptions, reads_corpus, remark_reading
 
 
 @reads_corpus
 def fit(
     source: CorpusSource,
+    counting: WordOptions,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the model.")],
     replace: Annotated[
         bool, typer.Option("--replace", help="Replace the model in that folder, if there is one.")
@@ -34,25 +35,6 @@ def fit(
     validation: Annotated[
         float, typer.Option(min=0, max=0.9, help="Share of documents to hold out and stop on.")
     ] = 0,
-    words: Annotated[int, typer.Option(min=2, help="Most words to keep in the vocabulary.")] = 5000,
-    min_df: Annotated[
-        float, typer.Option(help="Drop words in fewer documents (share if below 1).")
-    ] = 2,
-    max_df: Annotated[
-        float, typer.Option(help="Drop words in more documents (share if 1 or below).")
-    ] = 0.5,
-    language: Annotated[
-        str, typer.Option(help="Stop words and stems: english, german, fr, …, or none.")
-    ] = "english",
-    stop_words: Annotated[
-        bool, typer.Option("--stop-words/--no-stop-words", help="Drop the language's stop words.")
-    ] = True,
-    stem: Annotated[
-        bool, typer.Option("--stem/--no-stem", help="Count words by the language's stems.")
-    ] = True,
-    pretokenised: Annotated[
-        bool, typer.Option("--pretokenised", help="Text is words split by spaces: only count them.")
-    ] = False,
     restart: Annotated[
         bool, typer.Option("--restart", help="Start anew instead of going on after an interrupt.")
     ] = False,
@@ -68,7 +50,6 @@ def fit(
     Example:  docboltz fit reviews.csv --out model
     """
     from docboltz.corpus.report import ReadReport
-    from docboltz.corpus.text import TextAnalysis
     from docboltz.errors import InvalidParameter, OtherRun
 
     if recipe not in ("quick", "full", "density", "paper"):
@@ -79,12 +60,8 @@ def fit(
             "--latent-words must be auto or a whole number of at least 0. "
             f"Got {latent_words!r} instead."
         )
-    spoken = None if language == "none" else language
-    try:
-        analysis = TextAnalysis(spoken, stop_words, stem, pretokenised=pretokenised)
-    except InvalidParameter as error:  # there it names keywords, here they are options
-        said = str(error).replace("stem=False", "--no-stem").replace("None", "none")
-        raise InvalidParameter(said.replace("stop_words=False", "--no-stop-words")) from error
+    analysis = counting.analysis()
+    min_df, max_df = counting.limits()
     report = ReadReport()
     documents = source.documents(report)
 
@@ -129,9 +106,9 @@ def fit(
             model,
             out,
             analysis=analysis,
-            min_df=int(min_df) if min_df >= 1 and min_df.is_integer() else min_df,
-            max_df=int(max_df) if max_df > 1 and max_df.is_integer() else max_df,
-            max_words=words,
+            min_df=min_df,
+            max_df=max_df,
+            max_words=counting.words,
             shown=not quiet,
         )
     except OtherRun as error:  # there it is a matter of folders, here of an option

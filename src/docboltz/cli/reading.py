@@ -1,7 +1,8 @@
-"""The corpus argument and the options that say how to read it, for every command that reads one.
+"""The corpus argument and the options that say how to read and count it, for all commands.
 
 Typer knows parameters, not groups of them. `reads_corpus` shows it the fields of `CorpusSource` in
-place of a command's parameter `source` and hands the command the filled object.
+place of a command's parameter `source`, and those of `WordOptions` in place of `counting`, and
+hands the command the filled objects.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -19,6 +20,7 @@ from docboltz.cli.output import remark
 if TYPE_CHECKING:
     from docboltz.corpus.document import Document
     from docboltz.corpus.report import ReadReport
+    from docboltz.corpus.text import TextAnalysis
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,21 +75,96 @@ def _spelled(document: Document) -> Document:
     return replace(document, id=id, text=text, labels=tuple(labels))
 
 
+@dataclass(frozen=True, kw_only=True)
+class WordOptions:
+    """What a command was told about words. Each field is an option."""
+
+    words: Annotated[int, typer.Option(min=2, help="Most words to keep in the vocabulary.")] = 5000
+    min_df: Annotated[
+        float, typer.Option(help="Drop words in fewer documents (share if below 1).")
+    ] = 2
+    max_df: Annotated[
+        float, typer.Option(help="Drop words in more documents (share if 1 or below).")
+    ] = 0.5
+    language: Annotated[
+        str, typer.Option(help="Stop words and stems: english, german, fr, …, or none.")
+    ] = "english"
+    stop_words: Annotated[
+        bool, typer.Option("--stop-words/--no-stop-words", help="Drop the language's stop words.")
+    ] = True
+    stem: Annotated[
+        bool, typer.Option("--stem/--no-stem", help="Count words by the language's stems.")
+    ] = True
+    pretokenised: Annotated[
+        bool, typer.Option("--pretokenised", help="Text is words split by spaces: only count them.")
+    ] = False
+
+    def analysis(self) -> TextAnalysis:
+        """How text becomes words, or what is wrong with the options."""
+        from docboltz.corpus.text import TextAnalysis
+        from docboltz.errors import InvalidParameter
+
+        spoken = None if self.language == "none" else self.language
+        try:
+            return TextAnalysis(spoken, self.stop_words, self.stem, pretokenised=self.pretokenised)
+        except InvalidParameter as error:  # there it names keywords, here they are options
+            said = str(error).replace("stem=False", "--no-stem").replace("None", "none")
+            raise InvalidParameter(said.replace("stop_words=False", "--no-stop-words")) from error
+
+    def limits(self) -> tuple[int | float, int | float]:
+        """The least and the most documents of a word: numbers of them, or shares."""
+        low, high = self.min_df, self.max_df
+        return (
+            int(low) if low >= 1 and low.is_integer() else low,
+            int(high) if high > 1 and high.is_integer() else high,
+        )
+
+
+GROUPS: dict[str, type] = {"source": CorpusSource, "counting": WordOptions}
+
+
 def reads_corpus(command: Callable[..., None]) -> Callable[..., None]:
-    """Spread the parameter `source: CorpusSource` of a command into its fields."""
-    of_source = inspect.signature(CorpusSource, eval_str=True).parameters
+    """Spread the parameters `source` and `counting` of a command into their fields."""
+    own = inspect.signature(command, eval_str=True).parameters
+    groups = {
+        name: inspect.signature(kind, eval_str=True).parameters
+        for name, kind in GROUPS.items()
+        if name in own
+    }
     parameters: list[inspect.Parameter] = []
-    for name, parameter in inspect.signature(command, eval_str=True).parameters.items():
-        parameters += of_source.values() if name == "source" else [parameter]
+    for name, parameter in own.items():
+        parameters += groups[name].values() if name in groups else [parameter]
 
     @functools.wraps(command)
     def run(**given: Any) -> None:
-        source = CorpusSource(**{name: given.pop(name) for name in of_source})
-        command(source=source, **given)
+        filled = {
+            name: GROUPS[name](**{field: given.pop(field) for field in of_group})
+            for name, of_group in groups.items()
+        }
+        command(**filled, **given)
 
     keyword_only = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters]
     run.__signature__ = inspect.Signature(keyword_only)  # type: ignore[attr-defined]
     return run
+
+
+def spelled_options(group: CorpusSource | WordOptions) -> list[str]:
+    """The options that make a group what it is, as a command line has them.
+
+    >>> spelled_options(WordOptions(stem=False, min_df=1.0))
+    ['--min-df', '1', '--no-stem']
+    """
+    spelled: list[str] = []
+    for field in fields(group):
+        value, name = getattr(group, field.name), field.name.replace("_", "-")
+        if field.name == "corpus" or value == field.default or value is None:
+            continue
+        if isinstance(value, bool):
+            spelled.append(f"--{'' if value else 'no-'}{name}")
+        else:
+            for each in value if isinstance(value, list) else [value]:
+                spelled += [f"--{name}", f"{each:g}" if isinstance(each, float) else str(each)]
+    return spelled
 
 
 def remark_reading(report: ReadReport, *, quiet: bool, json: bool) -> None:

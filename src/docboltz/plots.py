@@ -1,0 +1,197 @@
+"""Figures in one style: readable at half a page's width, by colour-blind readers and in print.
+
+Figures are plain objects: no pyplot, no backend, no global state. The same numbers give the same
+file, byte for byte, with the same version of matplotlib.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
+from numpy.typing import ArrayLike, NDArray
+
+from docboltz.corpus.cache import written_whole
+from docboltz.errors import require
+from docboltz.evaluation.by_length import ByLength
+
+WIDTH, HEIGHT = 3.5, 2.8
+"""Inches: half the width of a page."""
+FONT_SIZE = 9
+"""Points, of the smallest letter."""
+DPI = 200
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+"""Okabe and Ito's, less the yellow, which white paper swallows."""
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+DASHES: tuple[tuple[int, tuple[float, ...]], ...] = tuple(
+    (0, dashes) for dashes in ((), (5, 1.5), (1, 1), (5, 1.5, 1, 1.5), (8, 2, 3, 2), (3, 1))
+)
+GREY = "#767676"
+LONG_LEGEND = 3
+"""Names in a row of the legend."""
+ROUND = (1, 2, 2.5, 5, 10)
+"""Steps of an axis that are easy to read."""
+FORMATS = (".png", ".svg")
+SALT = "docboltz"
+"""What the names inside an SVG are derived from, instead of chance."""
+
+
+def precision_recall(curves: Mapping[str, ArrayLike], recall_points: Sequence[float]) -> Figure:
+    """Precision at each of the recall points (shares), for every name: both axes in percent.
+
+    >>> figure = precision_recall({"ORS": [0.8, 0.5, 0.1]}, [0.01, 0.1, 1.0])
+    >>> figure.axes[0].get_xlabel(), figure.axes[0].get_ylabel()
+    ('Recall (%)', 'Precision (%)')
+    """
+    owner = "precision_recall"
+    require(len(curves) > 0, owner, "curves", "one curve at least", dict(curves))
+    recall = 100 * np.asarray(recall_points, np.float64)
+    rising = recall.ndim == 1 and len(recall) > 1 and recall[0] > 0 and (np.diff(recall) > 0).all()
+    require(bool(rising), owner, "recall_points", "rising shares above 0", recall_points)
+    figure = _figure()
+    axes = figure.subplots()
+    for number, (name, curve) in enumerate(curves.items()):
+        precision = np.asarray(curve, np.float64)
+        expected = f"{len(recall)} precisions, one for each recall"
+        require(precision.shape == recall.shape, owner, "curves", expected, precision.shape)
+        axes.plot(recall, 100 * precision, label=name, **_style(number), marker=_marker(number))
+    axes.set_xscale("log")
+    axes.set_xticks(recall, [f"{value:g}" for value in recall])
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xlabel("Recall (%)")
+    axes.set_ylabel("Precision (%)")
+    axes.set_ylim(bottom=0)
+    axes.yaxis.set_major_locator(MaxNLocator(6, steps=ROUND))
+    _finish(axes)
+    _legend(figure, axes)
+    return figure
+
+
+def by_length(curves: Mapping[str, ByLength], *, measure: str = "Average\nprecision (%)") -> Figure:
+    """The paper's Fig. 5: a measure of queries in order of their length, and how many there are.
+
+    Each curve is the moving mean of the queries in that order, at their lengths; dotted lines are
+    the deciles of the lengths. `measure` labels shares, shown in percent. All curves are of the
+    same queries.
+    """
+    require(len(curves) > 0, "by_length", "curves", "one curve at least", dict(curves))
+    first = next(iter(curves.values()))
+    figure = _figure()
+    above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
+    for number, (name, curve) in enumerate(curves.items()):
+        same = np.array_equal(curve.length, first.length)
+        require(same, "by_length", "curves", "all of the same queries", name)
+        length, value = _at_lengths(curve)
+        every = (number / len(curves) / 5, 0.2)  # few markers, and no two curves' on one place
+        style = {**_style(number), "marker": _marker(number), "markevery": every}
+        above.plot(length, 100 * value, label=name, **style)
+    edges = first.bin_edges
+    density = first.histogram / len(first.length)
+    below.bar(edges[:-1], 100 * density, np.diff(edges), align="edge", color=GREY, linewidth=0)
+    for axes in (above, below):
+        for decile in np.unique(first.decile_boundaries):
+            axes.axvline(decile, color=GREY, linewidth=0.6, linestyle=(0, (1, 2)), zorder=0)
+        _finish(axes)
+    below.set_xscale("symlog" if first.length[0] == 0 else "log", **_from_zero(first))
+    below.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    below.set_xlim(edges[0], edges[-1])
+    below.set_xlabel("Words in the query")
+    below.set_ylabel("Queries\n(%)")
+    above.set_ylabel(measure)
+    above.yaxis.set_major_locator(MaxNLocator(6, steps=ROUND))
+    below.yaxis.set_major_locator(MaxNLocator(2))
+    figure.align_ylabels()
+    _legend(figure, above)
+    return figure
+
+
+def save(figure: Figure, path: str | os.PathLike[str]) -> None:
+    """Write a figure as PNG or SVG, by the suffix: whole or not at all, and without dates."""
+    target = Path(path)
+    expected = " or ".join(FORMATS)
+    known = target.suffix.lower() in FORMATS
+    require(known, "save", "path", f"a name that ends in {expected}", str(path))
+    with written_whole(target) as draft:
+        if target.suffix.lower() == ".png":
+            figure.savefig(draft, format="png", dpi=DPI, metadata={"Software": None})
+        else:
+            draft.write_text(_svg(figure), encoding="utf-8")
+
+
+def to_svg(figure: Figure) -> str:
+    """The figure as an <svg> element, to put into a page of HTML."""
+    svg = _svg(figure)
+    return svg[svg.index("<svg") :]
+
+
+def _figure() -> Figure:
+    return Figure((WIDTH, HEIGHT), layout="constrained", facecolor="white")
+
+
+def _style(number: int) -> dict[str, Any]:
+    return {
+        "color": COLOURS[number % len(COLOURS)],
+        "linestyle": DASHES[number % len(DASHES)],
+        "linewidth": 1.4,
+        "markersize": 4,
+    }
+
+
+def _marker(number: int) -> str:
+    return MARKERS[number % len(MARKERS)]
+
+
+def _finish(axes: Axes) -> None:
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(labelsize=FONT_SIZE)
+    for label in (axes.xaxis.label, axes.yaxis.label):
+        label.set_fontsize(FONT_SIZE)
+    axes.grid(axis="y", color="#DDDDDD", linewidth=0.5)
+    axes.set_axisbelow(True)
+
+
+def _legend(figure: Figure, axes: Axes) -> None:
+    """Above the axes, where it hides no curve."""
+    handles, names = axes.get_legend_handles_labels()
+    figure.legend(
+        handles,
+        names,
+        loc="outside upper center",
+        ncols=min(len(names), LONG_LEGEND),
+        fontsize=FONT_SIZE,
+        frameon=False,
+        handlelength=2.6,
+        columnspacing=1.0,
+        borderaxespad=0.2,
+    )
+    # Laid out once: every further drawing would move the axes by a hair.
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+
+
+def _at_lengths(curve: ByLength) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """One point for each length: the mean of the smoothed values of its queries."""
+    length, where, n = np.unique(curve.length, return_inverse=True, return_counts=True)
+    return length, np.bincount(where, curve.smoothed) / n
+
+
+def _from_zero(curve: ByLength) -> dict[str, float]:
+    """Linear from 0 to 1 if some queries have no words: a log axis has no place for them."""
+    return {"linthresh": 1.0} if curve.length[0] == 0 else {}
+
+
+def _svg(figure: Figure) -> str:
+    """SVG with letters as outlines, and nothing that changes from one run to the next."""
+    buffer = io.BytesIO()
+    none = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+    with matplotlib.rc_context({"svg.hashsalt": SALT, "svg.fonttype": "path"}):
+        figure.savefig(buffer, format="svg", metadata=none)
+    return buffer.getvalue().decode("utf-8")

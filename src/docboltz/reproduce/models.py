@@ -1,0 +1,180 @@
+"""The models that are compared, by name, and how much effort goes into each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
+
+from docboltz.baselines import LSI, DocNADE, LatentDirichletAllocation, TfIdf, Unigram
+from docboltz.errors import DocboltzError
+from docboltz.estimator.models import OverReplicatedSoftmax, ReplicatedSoftmax
+from docboltz.evaluation.classification import C_GRID, FIXED_C, SPARSE_C_GRID
+from docboltz.model.latent_words import LatentWordsUpTo, ProportionalLatentWords
+from docboltz.training.finetune import Finetuning
+from docboltz.training.recipes import recipe
+
+
+class Unavailable(DocboltzError):
+    """A trial that cannot be run on this machine, but can on another."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is done: all of it, or less."""
+
+    name: str
+    datasets: tuple[str, ...]
+    n_topics: tuple[int, ...]
+    n_seeds: int
+    """Seeds unless the user asks for others."""
+    topic_model: Mapping[str, Any]
+    """Training of the Replicated Softmax and its kin."""
+    C: float | None
+    """Penalty of the classifiers; None has it chosen on training documents for each trial."""
+    n_documents: int
+    """Test documents that perplexity is measured on, at most."""
+    longest: int
+    """Words of the longest of them."""
+    docnade: Mapping[str, Any] = field(default_factory=dict)
+    lda: Mapping[str, Any] = field(default_factory=dict)
+    remark: str = ""
+    """What the reader of the results has to know about it."""
+
+    def penalty(self, *, sparse: bool) -> float | None:
+        """C for features that are sparse, so not standardised and in need of a larger one, or not.
+
+        >>> QUICK.penalty(sparse=False), QUICK.penalty(sparse=True), FULL.penalty(sparse=True)
+        (0.01, 1.0, None)
+        """
+        more = SPARSE_C_GRID[0] / C_GRID[0] if sparse else 1
+        return None if self.C is None else self.C * more
+
+
+FULL = Effort(
+    name="full",
+    datasets=("20news-2000", "rcv1v2-27k"),
+    n_topics=(128, 512),
+    n_seeds=3,
+    topic_model=MappingProxyType(dict(recipe("full"))),
+    C=None,
+    n_documents=1000,
+    longest=1000,
+)
+QUICK = Effort(
+    name="quick",
+    datasets=("20news-2000",),
+    n_topics=(128,),
+    n_seeds=1,
+    topic_model=MappingProxyType(
+        {
+            "pretraining": recipe("full")["pretraining"],
+            "finetuning": Finetuning(updates=600, batch_size=256, rungs=128, bridge=32, sweeps=2),
+        }
+    ),
+    C=FIXED_C,
+    n_documents=200,
+    longest=100,
+    docnade=MappingProxyType({"updates": 1000}),
+    lda=MappingProxyType({"sweeps": 150, "inference_sweeps": 20, "particles": 50, "moves": 5}),
+    remark=(
+        "This is a reduced run (`--quick`): 20 Newsgroups alone, 128 topics, one seed; Replicated "
+        "and Over-Replicated Softmax with 600 updates of maximum likelihood instead of 3,000 "
+        "and a quarter of the chains, "
+        "DocNADE with 1,000 instead of 6,000, LDA with 150 sweeps instead of 500 and 20 sweeps of "
+        "inference instead of 100; a fixed penalty of the classifiers; perplexity on at "
+        "most 200 test documents of up to 100 words. It shows that everything works. It is not "
+        "what the models can do."
+    ),
+)
+EFFORTS = {effort.name: effort for effort in (FULL, QUICK)}
+
+LONGEST_WITH_LATENT_WORDS = 200
+"""N_max of the policy M = N_max − N: with it a document has 129 latent words on average on 20
+Newsgroups and 94 on Reuters. The longest document of all has thousands of words."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A model that takes part."""
+
+    label: str
+    """What tables and figures call it."""
+    make: Callable[[int, int, str, Effort], Any]
+    """n_topics, seed, device, effort → an estimator."""
+    sized: bool = True
+    """Whether it has a number of topics; those without have no seed either."""
+    density: bool = True
+    """Whether it has a likelihood."""
+    features: bool = True
+    """Whether it has features."""
+    only_at: int | None = None
+    """The one number of topics it is tried with."""
+    topic_model: bool = False
+    """Whether it is the paper's model, with or without latent words."""
+
+    @property
+    def latent(self) -> bool:
+        """Whether it has latent words."""
+        return self.topic_model and self.label != "RS"
+
+
+def _ors(latent_words: Any) -> Callable[[int, int, str, Effort], Any]:
+    def make(n_topics: int, seed: int, device: str, effort: Effort) -> OverReplicatedSoftmax:
+        return OverReplicatedSoftmax(
+            n_topics,
+            latent_words=latent_words,
+            device=device,
+            random_state=seed,
+            **effort.topic_model,
+        )
+
+    return make
+
+
+def _rs(n_topics: int, seed: int, device: str, effort: Effort) -> ReplicatedSoftmax:
+    return ReplicatedSoftmax(n_topics, device=device, random_state=seed, **effort.topic_model)
+
+
+def _docnade(n_topics: int, seed: int, device: str, effort: Effort) -> DocNADE:
+    return DocNADE(n_topics, device=device, random_state=seed, **effort.docnade)
+
+
+def _lda(n_topics: int, seed: int, device: str, effort: Effort) -> LatentDirichletAllocation:
+    from docboltz.baselines.lda import INSTALL, import_tomotopy
+
+    try:
+        import_tomotopy()
+    except ImportError as error:
+        # Variational inference would do without, but the paper's LDA is by Gibbs sampling.
+        raise Unavailable(f"needs the package tomotopy: {INSTALL}") from error
+    return LatentDirichletAllocation(n_topics, method="gibbs", random_state=seed, **effort.lda)
+
+
+KINDS = {
+    "ORS-M100": Kind("ORS, M = 100", _ors(100), topic_model=True),
+    "RS": Kind("RS", _rs, topic_model=True),
+    "DocNADE": Kind("DocNADE", _docnade),
+    "ORS-M50": Kind("ORS, M = 50", _ors(50), topic_model=True),
+    "ORS-MN": Kind("ORS, M = N", _ors(ProportionalLatentWords(1.0)), only_at=128, topic_model=True),
+    "ORS-upto": Kind(
+        f"ORS, M = {LONGEST_WITH_LATENT_WORDS} − N",
+        _ors(LatentWordsUpTo(LONGEST_WITH_LATENT_WORDS)),
+        only_at=128,
+        topic_model=True,
+    ),
+    "LSI": Kind("LSI", lambda n, seed, *_: LSI(n, random_state=seed), density=False),
+    "TF-IDF": Kind("TF-IDF", lambda *_: TfIdf(), sized=False, density=False),
+    "Unigram": Kind("unigram", lambda *_: Unigram(), sized=False, features=False),
+    "LDA": Kind("LDA", _lda),
+}
+
+
+def rehearsed(effort: Effort) -> Effort:
+    """The same with a handful of updates: it compiles what there is to compile."""
+    settings = dict(effort.topic_model)
+    settings["pretraining"] = replace(settings["pretraining"], updates=20, more_steps_every=5)
+    if settings.get("finetuning") is not None:
+        settings["finetuning"] = replace(settings["finetuning"], updates=20)
+    return replace(effort, topic_model=settings)

@@ -1,0 +1,186 @@
+"""Means over seeds, and whether what the paper claims holds for them."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from docboltz.reproduce.data import NOTES
+from docboltz.reproduce.models import KINDS
+from docboltz.reproduce.running import DONE, Record
+
+Key = tuple[str, str, int]
+"""Dataset, model, number of topics."""
+
+ORS, RS = "ORS-M100", "RS"
+
+
+def plain(value: float) -> str:
+    """A share as the paper writes it.
+
+    >>> plain(0.4512), plain(1.0)
+    ('.451', '1.000')
+    """
+    return f"{value:.3f}".removeprefix("0")
+
+
+def signed(value: float) -> str:
+    """A difference of shares.
+
+    >>> signed(0.0312), signed(-0.2)
+    ('+.031', '−.200')
+    """
+    return ("+" if value >= 0 else "−") + plain(abs(value))
+
+
+class Stat(NamedTuple):
+    """A measure over seeds."""
+
+    mean: float
+    sd: float
+    """NaN for a single seed."""
+    n: int
+
+
+class Results:
+    """The trials that are done, by dataset, model and number of topics."""
+
+    def __init__(self, records: Iterable[Record]) -> None:
+        self.groups: dict[Key, list[Record]] = defaultdict(list)
+        for record in records:
+            if record["status"] == DONE:
+                key = record["dataset"], record["model"], record["n_topics"]
+                self.groups[key].append(record)
+
+    def of(self, dataset: str, model: str, n_topics: int) -> list[Record]:
+        """The records of a model of a size; one without a size has the same for all."""
+        sized = KINDS[model].sized
+        return self.groups.get((dataset, model, n_topics if sized else 0), [])
+
+    def has(self, dataset: str) -> bool:
+        """Tell whether any trial of a dataset is done."""
+        return any(key[0] == dataset for key in self.groups)
+
+    def stat(self, dataset: str, model: str, n_topics: int, *path: str) -> Stat | None:
+        """Mean and spread of what lies at a path of names in the records; None if none has it."""
+        values = []
+        for record in self.of(dataset, model, n_topics):
+            value: Any = record
+            for name in path:
+                value = value.get(name) if isinstance(value, dict) else None
+            if value is not None:
+                values.append(float(value))
+        if not values:
+            return None
+        sd = float(np.std(values, ddof=1)) if len(values) > 1 else math.nan
+        return Stat(float(np.mean(values)), sd, len(values))
+
+    def mean_array(
+        self, dataset: str, model: str, n_topics: int, take: Callable[[Record], Any]
+    ) -> NDArray[np.float64] | None:
+        """Mean over seeds of an array in the records."""
+        found = [take(record) for record in self.of(dataset, model, n_topics)]
+        found = [array for array in found if array is not None]
+        return np.mean(found, axis=0) if found else None
+
+    def fifths(self, dataset: str, model: str, n_topics: int) -> NDArray[np.float64] | None:
+        """Mean average precision of the shortest fifth of the queries, …, of the longest."""
+        return self.mean_array(dataset, model, n_topics, lambda r: r["by_length"]["fifths"])
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Something the paper says, and whether it is so here."""
+
+    text: str
+    holds: bool | None
+    """None where trials are missing to tell."""
+    detail: str
+
+    def __str__(self) -> str:
+        verdict = {True: "Holds", False: "Falls short", None: "Open"}[self.holds]
+        return f"**{verdict}:** {self.text}. {self.detail}"
+
+
+def claims(results: Results) -> list[Claim]:
+    """All claims, for each dataset that there are results of."""
+    found = []
+    for dataset, notes in NOTES.items():
+        if not results.has(dataset):
+            continue
+        rivals = [(RS, 128), ("DocNADE", 128), ("LDA", 128), ("LSI", 128), ("TF-IDF", 0)]
+        for name, measure in (("MAP", "mean_average_precision"), ("P@10", "precision_at_10")):
+            text = f"{notes.title}: ORS 128 retrieves better than all others by {name}"
+            found.append(_beats(results, dataset, 128, rivals, text, measure))
+        found.append(_margin_claim(results, dataset))
+        text = f"{notes.title}: ORS 512 classifies at least as well as DocNADE 512 and RS 512"
+        rivals = [("DocNADE", 512), (RS, 512)]
+        found.append(_beats(results, dataset, 512, rivals, text, "classification", ties=True))
+        text = f"{notes.title}: perplexity of ORS 128 below that of RS 128"
+        for method, how in (("bound", "the paper's bound"), ("perplexity", "importance sampling")):
+            found.append(_predicts_better(results, dataset, f"{text}, by {how}", method))
+    return found
+
+
+def _beats(
+    results: Results,
+    dataset: str,
+    n_topics: int,
+    rivals: Sequence[tuple[str, int]],
+    text: str,
+    measure: str,
+    *,
+    ties: bool = False,
+) -> Claim:
+    """Whether ORS is above every rival in a measure."""
+    own = results.stat(dataset, ORS, n_topics, measure)
+    if own is None:
+        return Claim(text, None, "ORS was not run.")
+    margins, missing = [], []
+    ahead = True
+    for model, size in rivals:
+        other = results.stat(dataset, model, size, measure)
+        label = KINDS[model].label
+        if other is None:
+            missing.append(label)
+            continue
+        margin = own.mean - other.mean
+        ahead &= margin >= 0 if ties else margin > 0
+        margins.append(f"{label} {plain(other.mean)} ({signed(margin)}{_noise(own, other)})")
+    detail = f"ORS {plain(own.mean)}; {', '.join(margins) or 'nobody to compare with'}."
+    if missing:
+        detail += f" Not run: {', '.join(missing)}."
+    return Claim(text, (None if missing else True) if ahead else False, detail)
+
+
+def _margin_claim(results: Results, dataset: str) -> Claim:
+    title = NOTES[dataset].title
+    text = f"{title}: the margin of ORS 128 over RS 128 is largest for the shortest queries"
+    own, other = results.fifths(dataset, ORS, 128), results.fifths(dataset, RS, 128)
+    if own is None or other is None:
+        return Claim(text, None, "ORS or RS was not run.")
+    margin = own - other
+    holds = bool(margin.argmax() == 0 and margin[0] > 0)
+    said = ", ".join(map(signed, margin))
+    return Claim(text, holds, f"Margin in MAP by fifth of query length, shortest first: {said}.")
+
+
+def _predicts_better(results: Results, dataset: str, text: str, method: str) -> Claim:
+    own = results.stat(dataset, ORS, 128, method, "value")
+    other = results.stat(dataset, RS, 128, "perplexity", "value")
+    if own is None or other is None:
+        return Claim(text, None, "ORS or RS was not run.")
+    detail = f"ORS {own.mean:,.0f}, RS {other.mean:,.0f}{_noise(own, other)}."
+    return Claim(text, own.mean < other.mean, detail)
+
+
+def _noise(one: Stat, other: Stat) -> str:
+    """A remark if two means are nearer to each other than their spreads together."""
+    spread = math.hypot(*(s.sd for s in (one, other) if not math.isnan(s.sd)))
+    return ", within the spread of the seeds" if abs(one.mean - other.mean) < spread else ""

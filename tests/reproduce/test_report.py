@@ -1,0 +1,121 @@
+"""The page: means, spreads, claims and what is missing."""
+
+import math
+
+import pytest
+
+from docboltz.reproduce.models import FULL
+from docboltz.reproduce.report import write_report
+from docboltz.reproduce.summary import ORS, Results, claims
+from docboltz.reproduce.trials import Trial, trials
+
+from .records import record, write
+
+NEWS = "20news-2000"
+
+
+def good(*, but=None, **changed):
+    """All trials of three seeds, ORS ahead in everything; `but` a model with other figures."""
+    found = []
+    for trial in trials(FULL, 3):
+        figures = {"score": 0.4 + 0.01 * trial.seed, "perplexity": 700.0}
+        if trial.model == ORS:
+            figures = {"score": 0.5 + 0.01 * trial.seed, "perplexity": 600.0, "bound": 650.0}
+            figures["slope"] = -0.1
+        if trial.model == but:
+            figures |= changed
+        found.append(record(trial, **figures))
+    return found
+
+
+def verdicts(records, dataset="20 Newsgroups"):
+    return [claim.holds for claim in claims(Results(records)) if dataset in claim.text]
+
+
+def test_means_and_spreads_over_seeds():
+    stat = Results(good()).stat(NEWS, ORS, 128, "classification")
+    assert stat.mean == pytest.approx(0.51)
+    assert stat.sd == pytest.approx(0.01)
+    assert stat.n == 3
+    assert math.isnan(Results(good()).stat(NEWS, "TF-IDF", 128, "classification").sd)
+    assert Results(good()).stat(NEWS, "LSI", 128, "perplexity", "value") is None
+
+
+def test_all_claims_hold_where_ors_is_ahead():
+    assert verdicts(good()) == verdicts(good(), "Reuters") == [True] * 6
+
+
+@pytest.mark.parametrize(
+    ("but", "changed", "falls"),
+    [
+        ("TF-IDF", {"score": 0.6}, [0, 1]),
+        ("DocNADE", {"score": 0.6}, [0, 1, 3]),
+        (ORS, {"slope": 0.1}, [2]),
+        (ORS, {"bound": 750.0}, [4]),
+        (ORS, {"perplexity": 710.0}, [5]),
+        ("RS", {"perplexity": 500.0}, [4, 5]),
+        ("RS", {"slope": -0.2}, [2]),
+    ],
+)
+def test_claims_fall_with_the_figures(but, changed, falls):
+    expected = [place not in falls for place in range(6)]
+    assert verdicts(good(but=but, **changed)) == expected
+
+
+def test_equals_are_enough_for_classification_and_not_for_retrieval():
+    level = good(but="RS", score=0.51)
+    for each in level:
+        if each["model"] == ORS:
+            for name in ("classification", "mean_average_precision", "precision_at_10"):
+                each[name] = 0.51
+    assert verdicts(level)[0] is False
+    assert verdicts(level)[3] is True
+
+
+def test_without_a_rival_a_claim_is_open_unless_another_wins():
+    some = [r for r in good() if r["model"] != "LDA"]
+    assert verdicts(some)[:2] == [None, None]
+    some = [r for r in good(but="LSI", score=0.9) if r["model"] != "LDA"]
+    assert verdicts(some)[:2] == [False, False]
+    assert verdicts([r for r in good() if r["model"] != ORS]) == [None] * 6
+
+
+def test_a_margin_smaller_than_the_spread_is_remarked():
+    some = good(but="RS", score=0.505)
+    text = str(claims(Results(some))[0])
+    assert text.startswith("**Holds:** 20 Newsgroups: ORS 128 retrieves better")
+    assert "RS .505 (+.005, within the spread of the seeds)" in text
+
+
+def test_the_page(tmp_path):
+    records = good()
+    records[0] |= {"status": "failed", "reason": "ArithmeticError: fell apart"}
+    dropped = next(r for r in records if r["model"] == "LDA")
+    records.remove(dropped)
+    records[1]["warnings"] = ["log ζ is uncertain"]
+    write(tmp_path, records)
+    page = write_report(tmp_path).read_text(encoding="utf-8")
+    assert "| ORS | .668 | .515 ± .007 | .691 | .510 ± .010 |" in page  # of two seeds and of three
+    assert "| LDA | .304 | .410 ± .010 | .351 | .410 ± .010 |" in page  # Reuters
+    assert "| unigram | 1,335 | 1.000 | – | 700 | – | 1.000 | 8 / 0.4 |" in page
+    assert "| ORS, M = 100 | 958 | .718 | 650 ± 0.0 | 600 ± 0.0 | .929 | .857 | 8 / 0.4 |" in page
+    assert "1 trial of ORS, M = 100 on 20 Newsgroups failed: ArithmeticError: fell apart" in page
+    assert "1 trial of LDA on 20 Newsgroups: not run." in page
+    assert "1 trial of RS on 20 Newsgroups warned: log ζ is uncertain" in page
+    assert "86 trials: abacus, torch 2.0, docboltz 0.0, 2013-07-11" in page
+    assert "27,579 documents of RCV1-v2 instead of 804,414" in page
+    links = [line.partition("](")[2].rstrip(")") for line in page.splitlines() if line[:1] == "!"]
+    assert len(links) == 6
+    assert all((tmp_path / link).is_file() for link in links)
+
+
+def test_a_dataset_without_results_is_said(tmp_path):
+    write(tmp_path, [r for r in good() if r["dataset"] == NEWS])
+    page = write_report(tmp_path).read_text(encoding="utf-8")
+    assert "- Reuters: there are no results of it here." in page
+    assert "**Reuters**" not in page
+
+
+def test_trials_without_a_seed_serve_all_sizes():
+    found = Results([record(Trial(NEWS, "TF-IDF", 0, 0))])
+    assert found.of(NEWS, "TF-IDF", 512) == found.of(NEWS, "TF-IDF", 128) != []
