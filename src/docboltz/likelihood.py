@@ -12,7 +12,7 @@ B documents, F topic units, K words.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -30,7 +30,9 @@ Method = Literal["exact", "bound", "importance"]
 
 BLOCK_ENTRIES = 2**22
 """Logits held at once."""
-FIRST_PARTICLES, MOST_PARTICLES = 16, 1024
+AT_ONCE = 128
+"""Documents whose particles go together."""
+FIRST_PARTICLES, MOST_PARTICLES = 16, 256
 REPLICAS, SWEEPS = 4, 1
 WANTED_ERROR = 0.2
 """Standard error, in nats a document, above which more particles are used."""
@@ -47,16 +49,28 @@ class Numerator:
 
 
 def numerator(
-    p: Parameters, counts: SparseCounts, m: Tensor, method: Method, *, generator: Random
+    p: Parameters,
+    counts: SparseCounts,
+    m: Tensor,
+    method: Method,
+    *,
+    generator: Random,
+    show: Callable[[int, int], None] = lambda done, total: None,
 ) -> Numerator:
-    """The first term of log p(v); exact by any method where no document has latent words."""
+    """The first term of log p(v); exact by any method where no document has latent words.
+
+    `show` is told how many documents are done, and of how many.
+    """
     if method != "importance":  # particles are good enough in float32
         p = p.to(p.W.device, torch.float64)
     counts, m = counts.to(p.W.device, p.W.dtype), m.double()
     parts = []
     # Enumeration holds 2^F states of each document, the other ways K words.
     width = 2**p.n_topics if method == "exact" and bool(m.any()) else p.n_words
+    if method == "importance" and bool(m.any()):  # all at once would show no progress for minutes
+        width = max(width, BLOCK_ENTRIES // AT_ONCE)
     for begin, end in _blocks(len(counts), width):
+        show(begin, len(counts))
         block, latent = counts.slice(begin, end), m[begin:end]
         if not bool(latent.any()):
             value = -free_energy(p, block).double()

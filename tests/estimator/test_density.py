@@ -7,8 +7,17 @@ import copy
 import numpy as np
 import pytest
 import torch
+from sklearn.model_selection import GridSearchCV
 
-from docboltz import OverReplicatedSoftmax, Pretraining, ReplicatedSoftmax
+from docboltz import (
+    Finetuning,
+    FixedLatentWords,
+    LatentWordsUpTo,
+    OverReplicatedSoftmax,
+    Pretraining,
+    ProportionalLatentWords,
+    ReplicatedSoftmax,
+)
 from docboltz.errors import InvalidCounts, InvalidParameter
 from docboltz.model import exact
 from tests.estimator.test_models import in_float64
@@ -121,3 +130,48 @@ def test_nonsense_is_refused(fitted) -> None:
     for lengths in ([-1], [], [np.nan]):
         with pytest.raises(InvalidParameter, match=r"'lengths' parameter of .*log_partition"):
             fitted.log_partition(lengths)
+
+
+@pytest.mark.parametrize(
+    "latent_words", [FixedLatentWords(0), ProportionalLatentWords(1.5), LatentWordsUpTo(60)]
+)
+def test_every_policy_of_latent_words(latent_words) -> None:
+    """By enumeration and by particles; one log ζ serves all documents that are filled up to 60.
+
+    Particles can miss a mode of a document's topics, which counts against the model: 1.3 nats in
+    the worst of 25 documents here."""
+    model = OverReplicatedSoftmax(
+        6, latent_words=latent_words, pretraining=QUICK, random_state=0
+    ).fit(corpus(200))
+    X = corpus(25, seed=1)
+    expected = exact_scores(model, X)
+    assert np.abs(model.score_samples(X, method="exact") - expected).max() < 0.3
+    off = model.score_samples(X, method="importance") - expected
+    assert -1.5 < off.min()
+    assert off.max() < 0.6
+    assert abs(off.mean()) < 0.2
+    found = model.perplexity(X)
+    assert found.value == pytest.approx(np.exp(-np.mean(expected / X.sum(axis=1))), rel=0.02)
+    if isinstance(latent_words, LatentWordsUpTo):
+        assert found.log_partition.d.tolist() == [60] * 25
+
+
+@pytest.mark.parametrize("F", [8, 16])
+@pytest.mark.parametrize("finetuning", [None, Finetuning(updates=60, rungs=32, bridge=8)])
+def test_log_zeta_of_trained_models_is_within_its_error(F: int, finetuning) -> None:
+    """Against enumeration up to 1,000 words. Four standard errors, 7 degrees of freedom, lengths
+    that go together; the seeds are fixed."""
+    settings = {"pretraining": Pretraining(updates=300), "finetuning": finetuning}
+    model = OverReplicatedSoftmax(F, latent_words=20, random_state=1, **settings).fit(corpus(300))
+    lengths = [2, 5, 10, 30, 60, 100, 300, 1000]
+    found = model.log_partition(lengths, random_state=0)
+    expected = exact.log_zeta(in_float64(model), torch.tensor(lengths).double())
+    assert ((found.value - expected).abs() <= 4 * found.error + 2e-3).all()  # g is in float32
+    assert found.error.max() < 0.2
+
+
+def test_grid_search_maximises_the_likelihood() -> None:
+    """Two hundred updates predict better than one."""
+    grid = {"pretraining": [Pretraining(updates=1), Pretraining(updates=200, learning_rate=0.1)]}
+    search = GridSearchCV(ReplicatedSoftmax(4, random_state=0), grid, cv=2).fit(corpus(200))
+    assert search.best_params_["pretraining"].updates == 200

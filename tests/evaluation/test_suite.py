@@ -42,7 +42,7 @@ def test_one_label_each(sparse, device):
     parts = (split.train, split.test) if sparse else (split.train.toarray(), split.test.toarray())
     scores = evaluate_features(*parts, split, C=FIXED_C, device=device)
     arguments = parts[0], split.train_labels, parts[1], split.test_labels
-    found = evaluate_retrieval(*arguments)
+    found = evaluate_retrieval(*arguments, device=device)
     classified = evaluate_classification(*arguments, C=FIXED_C)
     assert scores.mean_average_precision == pytest.approx(found.mean_average_precision)
     assert scores.precision_at_10 == pytest.approx(found.mean_precision_at_10)
@@ -61,7 +61,7 @@ def test_many_labels(device):
     parts = split.train.toarray(), split.test.toarray()
     scores = evaluate_features(*parts, split, C=FIXED_C, device=device)
     arguments = parts[0], split.train_labels, parts[1], split.test_labels
-    found = evaluate_multilabel_retrieval(*arguments)
+    found = evaluate_multilabel_retrieval(*arguments, device=device)
     classified = evaluate_multilabel_classification(*arguments, C=FIXED_C)
     assert scores.mean_average_precision == pytest.approx(found.mean_average_precision)
     assert scores.precision_at_10 == pytest.approx(found.mean_precision_at_10)

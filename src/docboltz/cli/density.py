@@ -54,6 +54,7 @@ def perplexity(
         chosen = np.random.RandomState(seed).permutation(counts.shape[0])[:documents]
         counts = counts[np.sort(chosen)]
     remark(f"Measuring {count_of(counts.shape[0], 'document')} …", quiet=quiet or json)
+    text_model.model.set_params(verbose=not (quiet or json))
     found = text_model.model.perplexity(counts, method=method, random_state=seed)  # type: ignore[arg-type]
     unigram = text_model.model.unigram_perplexity(counts)
     zeta = found.log_partition
@@ -77,6 +78,7 @@ def perplexity(
                     "least_effective_share": float(zeta.effective.min()),
                     "resamplings": zeta.resamplings,
                     "steps": zeta.steps,
+                    "largest_share_missed_by_particles": float(zeta.missed.max()),
                 },
                 "read": report.to_dict(),
             }

@@ -17,8 +17,6 @@ from docboltz.comparison.contenders import Contender, Effort
 from docboltz.comparison.parts import Parts
 from docboltz.corpus.counts import Corpus
 from docboltz.device import choose_device
-from docboltz.estimator.density import Perplexity
-from docboltz.estimator.models import OverReplicatedSoftmax
 from docboltz.evaluation.by_length import ByLength
 from docboltz.evaluation.classification import FIXED_C
 from docboltz.evaluation.suite import LabelledSplit, evaluate_features
@@ -29,12 +27,6 @@ from docboltz.progress import progress_bar
 LIKELIHOOD_DOCUMENTS, LIKELIHOOD_DOCUMENTS_ON_CPU, LIKELIHOOD_WORDS = 1000, 100, 1000
 """Perplexity is measured on at most so many test documents, of at most so many words: a CPU takes
 long for more of them."""
-FEW_TOPICS = 12
-"""Up to so many, sums over topics are exact."""
-BOUND = (
-    "perplexity is the mean-field bound, as in the paper: the model's own is lower. A GPU is fast "
-    "enough for an estimate of that."
-)
 NO_DENSITY = (
     "perplexity not measured: contrastive divergence alone, the recipe 'quick', makes no density "
     "worth the name; 'full' does."
@@ -207,21 +199,9 @@ def _measure_topics(features: Any, train: Corpus, found: Measured) -> None:
 
 
 def _measure_density(model: Any, effort: Effort, task: Task, found: Measured) -> None:
-    said = perplexity_of(model, task.likelihood_counts, effort)
-    if said.method == "bound":
-        found.notes.append(BOUND)
+    said = model.perplexity(task.likelihood_counts, random_state=effort.seed)
     found.perplexity, found.perplexity_error = said.value, said.error
     found.perplexity_method = said.method
-
-
-def perplexity_of(model: Any, counts: csr_array, effort: Effort) -> Perplexity:
-    """The perplexity; on a CPU a bound of it where particles would take seconds a document."""
-    on_cpu = choose_device(effort.device, "perplexity_of").type == "cpu"
-    latent = isinstance(model, OverReplicatedSoftmax) and effort.latent_words != 0
-    slow = on_cpu and latent and effort.topics > FEW_TOPICS
-    options = {"method": "bound"} if slow else {}
-    found: Perplexity = model.perplexity(counts, random_state=effort.seed, **options)
-    return found
 
 
 def _attempt(found: Measured, what: str, step: Callable[[], None]) -> None:

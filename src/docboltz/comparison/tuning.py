@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from docboltz.comparison.contenders import CONTENDERS, Effort
-from docboltz.comparison.measuring import choose_to_predict, perplexity_of, plain, reason_of
+from docboltz.comparison.measuring import choose_to_predict, plain, reason_of
 from docboltz.comparison.parts import Parts
 from docboltz.errors import InvalidParameter, is_whole, require
 from docboltz.evaluation.classification import (
@@ -135,7 +135,7 @@ def _try(parts: Parts, labelled: LabelledSplit | str, by: By, effort: Effort) ->
             value = _by_labels(model, labelled, by, effort.device)
         else:
             counts = choose_to_predict(parts.test, effort.seed, effort.device)
-            found = perplexity_of(model, counts, effort)
+            found = model.perplexity(counts, random_state=effort.seed)
             value, error = found.value, found.error
     except Exception as wrong:  # of any kind: the other sizes go on
         failure = reason_of(wrong)

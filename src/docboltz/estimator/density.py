@@ -21,6 +21,7 @@ from docboltz.model.exact import MAX_TOPICS
 from docboltz.model.latent_words import LatentWords
 from docboltz.model.parameters import Parameters
 from docboltz.model.unigram import unigram_log_likelihood
+from docboltz.progress import progress_bar
 from docboltz.sampling.ais import anneal_temperatures
 from docboltz.sampling.annealing import LogPartition, anneal
 
@@ -104,6 +105,7 @@ class Density:
 
     latent_words_: LatentWords
     word_frequency_: NDArray[np.float32]
+    verbose: bool
 
     def log_partition(
         self,
@@ -139,14 +141,16 @@ class Density:
         else:
             chosen = [(particles or few, sweeps or some) for few, some in EFFORTS]
             for number, effort in chosen if chosen[0] != chosen[1] else chosen[:1]:
-                found = anneal(
-                    p,
-                    there,
-                    replicas=replicas,
-                    particles=number,
-                    sweeps=effort,
-                    generator=generator,
-                )
+                with progress_bar("log Z", "words", shown=self.verbose) as show:
+                    found = anneal(
+                        p,
+                        there,
+                        replicas=replicas,
+                        particles=number,
+                        sweeps=effort,
+                        generator=generator,
+                        show=show,
+                    )
                 if float(found.error.max()) <= SURE:
                     break
         worst = int(found.error.argmax())
@@ -226,7 +230,8 @@ class Density:
         few = f"'bound' or 'importance': 'exact' sums over 2^F states, and F ≤ {MAX_TOPICS}"
         require(feasible, owner, "method", few, method)
         generator = self._density_generator(p, random_state)
-        found = numerator(p, counts, m, method, generator=generator)
+        with progress_bar("Likelihood", "documents", shown=self.verbose) as show:
+            found = numerator(p, counts, m, method, generator=generator, show=show)
         lengths, where = torch.unique(n + m, return_inverse=True)
         partition = self.log_partition(lengths.cpu().numpy(), random_state=random_state)
         each = LogPartition(

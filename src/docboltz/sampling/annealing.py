@@ -20,6 +20,7 @@ R replicas, P particles in each, F topic units, K words.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -74,8 +75,12 @@ def anneal(
     particles: int = 128,
     sweeps: int = 1,
     generator: Random,
+    show: Callable[[int, int], None] = lambda done, total: None,
 ) -> LogPartition:
-    """Estimate log ζ for the lengths `d` (L,), whole or not, from 0 up, in one run."""
+    """Estimate log ζ for the lengths `d` (L,), whole or not, from 0 up, in one run.
+
+    `show` is told the length reached and the longest one.
+    """
     wanted, order = torch.sort(d.double())
     survey = Survey(p, replicas=replicas, generator=generator)
     sums = _Sums(wanted, survey, replicas)
@@ -93,6 +98,7 @@ def anneal(
             break
         log_weight = log_weight + (to - at) * g
         at, steps = to, steps + 1
+        show(round(at), round(last))
         poor = effective_share(log_weight) < RESAMPLE_BELOW  # (R,)
         if bool(poor.any()):
             resamplings += int(poor.sum())
