@@ -20,12 +20,9 @@ from docboltz.model.counts import SparseCounts, dense
 from docboltz.model.latent_words import FixedLatentWords
 from docboltz.sampling.chains import gibbs_sweep
 from docboltz.training.documents import Batch, Documents
-from docboltz.training.finetune import Finetuning, MaximumLikelihood
-from docboltz.training.pretrain import ContrastiveDivergence, Pretraining, weighted_topics
-from docboltz.training.trainer import Phase, Trainer
+from docboltz.training.pretrain import weighted_topics
 from tests.conftest import random_counts, random_parameters
 from tests.model.test_conditionals import sparse
-from tests.training.fakes import small_parameters
 from tests.training.test_pretrain import contrastive_divergence, exact_contrastive_divergence
 
 pytestmark = pytest.mark.gpu
@@ -380,83 +377,3 @@ def test_a_sweep_leaves_the_exact_distribution_as_it_is(dtype: torch.dtype) -> N
         topics, _ = gibbs_sweep(there, topics, lengths, generator=g)
     states = (topics.long() << torch.arange(3, device=DEVICE)).sum(1)
     assert_drawn_from(torch.bincount(states, minlength=8), chains * prior)
-
-
-class Eager:
-    """Calls functions where a Replay would replay them."""
-
-    possible = False
-
-    def __init__(self, generator: torch.Generator, tensors: dict[str, Tensor]) -> None:
-        pass
-
-    def __call__(self, key: object, function: Callable[[], None]) -> None:
-        function()
-
-
-def pretraining() -> ContrastiveDivergence:
-    """CD-1 to CD-3, so that three graphs are recorded."""
-    return ContrastiveDivergence(
-        Pretraining(
-            updates=40,
-            batch_size=8,
-            learning_rate=0.3,
-            more_steps_every=13,
-            max_steps=3,
-            sparsity=1,
-        )
-    )
-
-
-def finetuning() -> MaximumLikelihood:
-    """With and without averaging, in two graphs."""
-    return MaximumLikelihood(
-        Finetuning(updates=40, batch_size=8, learning_rate=0.01, rungs=20, bridge=5, gibbs_steps=2)
-    )
-
-
-def finetuning_from_data() -> MaximumLikelihood:
-    return MaximumLikelihood(
-        Finetuning(updates=40, batch_size=8, learning_rate=0.01, chains="data", sweeps=2)
-    )
-
-
-PHASES = pytest.mark.parametrize("make", [pretraining, finetuning, finetuning_from_data])
-
-
-def trained(make: Callable[[], Phase], dtype: torch.dtype, *, seed: int = 0) -> Trainer:
-    """Forty updates of a phase on a small corpus."""
-    counts = sparse(random_counts(30, 50).to(dtype))
-    documents = Documents.of(counts, FixedLatentWords(4), torch.device(DEVICE))
-    p = small_parameters(6, 50, dtype=dtype)
-    trainer = Trainer(make(), p.to(DEVICE).copy(), documents, seed=seed)
-    for _ in range(2):
-        trainer.advance(20)
-    return trainer
-
-
-def state(trainer: Trainer) -> dict[str, Tensor]:
-    return {**trainer.tensors(), "generator": trainer.generator.get_state()}
-
-
-@PHASES
-def test_a_replayed_run_is_finite_and_repeats_with_its_seed(make: Callable[[], Phase]) -> None:
-    one, other = trained(make, torch.float32), trained(make, torch.float32)
-    assert one.update == 40
-    for name, tensor in state(one).items():
-        assert torch.equal(tensor, state(other)[name]), name
-        assert tensor.isfinite().all(), name
-    assert not torch.equal(one.learnt.W, trained(make, torch.float32, seed=1).learnt.W)
-
-
-@PHASES
-def test_a_replayed_run_is_the_run_without_replay(
-    make: Callable[[], Phase], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The same random numbers in float64, where no rounding turns a draw; moments of 1e-9 aside."""
-    replayed = trained(make, torch.float64)
-    monkeypatch.setattr("docboltz.training.trainer.Replay", Eager)
-    eager = trained(make, torch.float64)
-    assert torch.equal(replayed.generator.get_state(), eager.generator.get_state())
-    for name, tensor in replayed.tensors().items():
-        torch.testing.assert_close(tensor, eager.tensors()[name], rtol=1e-6, atol=1e-9)
