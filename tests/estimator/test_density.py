@@ -127,6 +127,9 @@ def test_nonsense_is_refused(fitted) -> None:
         fitted.score_samples(corpus(2), method="guess")
     with pytest.raises(InvalidParameter, match=r"'method' parameter of .*log_partition"):
         fitted.log_partition([3], method="guess")
+    for name, wrong in (("replicas", 1), ("particles", 0), ("sweeps", -1)):
+        with pytest.raises(InvalidParameter, match=rf"'{name}' parameter of .*log_partition"):
+            fitted.log_partition([3], **{name: wrong})
     for lengths in ([-1], [], [np.nan]):
         with pytest.raises(InvalidParameter, match=r"'lengths' parameter of .*log_partition"):
             fitted.log_partition(lengths)
@@ -175,3 +178,15 @@ def test_grid_search_maximises_the_likelihood() -> None:
     grid = {"pretraining": [Pretraining(updates=1), Pretraining(updates=200, learning_rate=0.1)]}
     search = GridSearchCV(ReplicatedSoftmax(4, random_state=0), grid, cv=2).fit(corpus(200))
     assert search.best_params_["pretraining"].updates == 200
+
+
+def test_unsure_lengths_alone_get_more_particles(fitted, monkeypatch) -> None:
+    """So a document's score does not depend on which others are scored with it."""
+    few = fitted.log_partition([2, 60], particles=16, random_state=0)
+    assert few.error[0] < few.error[1], "a blunt test"
+    monkeypatch.setattr("docboltz.estimator.density.FIRST_PARTICLES", 16)
+    monkeypatch.setattr("docboltz.estimator.density.SURE", float(few.error.mean()))
+    found = fitted.log_partition([2, 60], random_state=0)
+    assert found.value[0] == few.value[0]
+    assert found.error[1] < few.error[1]
+    assert found.steps > few.steps

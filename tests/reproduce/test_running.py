@@ -29,7 +29,8 @@ def run(some, folder, effort, split=None):
 
 
 def test_every_model_from_documents_to_report(tmp_path, tiny, monkeypatch):
-    monkeypatch.setattr("docboltz.estimator.density.EFFORTS", ((32, 1), (32, 1)))
+    monkeypatch.setattr("docboltz.estimator.density.FIRST_PARTICLES", 32)
+    monkeypatch.setattr("docboltz.estimator.density.MORE_PARTICLES", 32)
     monkeypatch.setattr("docboltz.likelihood.MOST_PARTICLES", 16)
     said = run(ALL, tmp_path, tiny)
     records = read_records(tmp_path)

@@ -153,7 +153,8 @@ def test_hidden_modes_are_visited_as_often_as_they_should_be() -> None:
     known = torch.logsumexp(weight.masked_fill(in_mode, -math.inf), 0)
     mean_g = torch.full_like(d, float((known - exact_log_zeta_1(p)) / (length - 1)))
     pool = ChainPool(start, d, d / d.sum(), torch.arange(2000), nobody(2000))
-    visited = visit_modes(p, pool, start, mean_g, length, generator=seeded(1))
+    visited, hosts = visit_modes(p, pool, start, mean_g, length, generator=seeded(1))
+    assert torch.equal(hosts, start)
     there = visited.topics.sum(1) >= 12
     modes = find_modes(p, length)
     bound, hidden = mode_bound(p, length, modes), (modes > 0.5).sum(1) >= 12
@@ -162,8 +163,9 @@ def test_hidden_modes_are_visited_as_often_as_they_should_be() -> None:
     assert share > 0.05, "a blunt test"
     assert there.double().mean().item() == pytest.approx(share, abs=5 * (share / 2000) ** 0.5)
     assert (visited.guest | ~there).all()
-    again = visit_modes(p, visited, start, mean_g - 100, length, generator=seeded(2))
-    nobody_left = visit_modes(p, again, start, mean_g + 100, length, generator=seeded(3))
+    again, _ = visit_modes(p, visited, start, mean_g - 100, length, generator=seeded(2))
+    assert again.guest.double().mean().item() == pytest.approx(GUESTS, abs=0.05)
+    nobody_left, _ = visit_modes(p, again, start, mean_g + 100, length, generator=seeded(3))
     assert not nobody_left.guest.any()
     assert torch.equal(nobody_left.topics, start), "guests go home"
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -12,7 +14,7 @@ from docboltz.model.conditionals import mean_field, word_mean
 from docboltz.model.counts import lengths
 from docboltz.model.latent_words import FixedLatentWords, LatentWords
 from docboltz.model.parameters import Parameters
-from docboltz.sampling.pool import ChainPool
+from docboltz.sampling.pool import ChainPool, SweepInfo
 from docboltz.training.documents import Batch, Documents
 from docboltz.training.finetune import (
     Finetuning,
@@ -329,3 +331,24 @@ def test_numpys_numbers_are_numbers() -> None:
         float,
         float,
     ]
+
+
+def test_guests_do_not_tell_what_chains_know(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neighbours swap at every one of three sweeps; g is 100 of a guest and 1 of any other."""
+    p, documents = small_parameters(4, 12), documents_of(random_counts(40, 12), 5)
+    phase = MaximumLikelihood(Finetuning(rungs=20, bridge=0, sweeps=3))
+    phase.begin(p, documents, seeded())
+    pool = phase._pool
+    assert pool is not None
+
+    def swapping(p: Parameters, pool: ChainPool, parity: int, *, generator: torch.Generator):
+        g = torch.where(pool.guest, 100.0, 1.0).to(p.W.dtype)
+        order = torch.arange(20).view(10, 2).flip(1).reshape(-1)
+        return replace(pool, guest=pool.guest[order]), SweepInfo(g[:0].sum(), g[:0].sum(), g)
+
+    monkeypatch.setattr("docboltz.training.finetune.sweep", swapping)
+    pool.guest[::2] = True
+    phase._mean_g.zero_()
+    phase._sweep(pool, 0, seeded())
+    assert pool.guest.tolist() == [False, True] * 10
+    assert set(phase._mean_g.tolist()) == {0.0, 1.0}

@@ -14,7 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from docboltz.device import draw_seed
-from docboltz.errors import InvalidCounts, UncertainLikelihoodWarning, require, warn_user
+from docboltz.errors import (
+    InvalidCounts,
+    UncertainLikelihoodWarning,
+    is_whole,
+    require,
+    warn_user,
+)
 from docboltz.likelihood import Method, Numerator, numerator
 from docboltz.model.counts import SparseCounts
 from docboltz.model.exact import MAX_TOPICS
@@ -25,8 +31,8 @@ from docboltz.progress import progress_bar
 from docboltz.sampling.ais import anneal_temperatures
 from docboltz.sampling.annealing import LogPartition, anneal
 
-EFFORTS = ((128, 1), (1024, 1))
-"""Particles and sweeps of a first run, and of a second one where the first is not sure."""
+FIRST_PARTICLES, MORE_PARTICLES = 128, 1024
+"""Of each replica in a first run, and in a second one for lengths where the first is not sure."""
 SURE = 0.25
 """Standard error of log ζ, in nats, that needs no second run."""
 UNSURE = 0.5
@@ -114,45 +120,53 @@ class Density:
         method: Literal["annealing", "ais"] = "annealing",
         replicas: int = 8,
         particles: int | None = None,
-        sweeps: int | None = None,
+        sweeps: int = 1,
         random_state: Any = None,
     ) -> LogPartition:
         """Estimate log ζ(D) for documents of D = N + M words, all lengths from one annealing run.
 
         Modes that particles miss are found by mean field and added. By default there are 128
-        particles in each replica, and where that leaves an error above a quarter of a nat a second
-        run has 1,024. Warns where the standard error is above half a nat: use more `particles` or
-        `sweeps` there.
-        `method="ais"` is the paper's way, for comparison: 128 chains and 1,000 temperatures for
-        each length, which must be whole.
+        particles in each replica, and lengths where that leaves an error above a quarter of a nat
+        get theirs from a second run with 1,024. Warns where the standard error is above half a nat:
+        use more `particles` or `sweeps` there. `method="ais"` is the paper's way, for comparison:
+        128 chains and 1,000 temperatures for each length, which must be whole.
         """
         check_is_fitted(self)
         d = torch.as_tensor(np.asarray(lengths, dtype=np.float64)).reshape(-1)
         owner = f"{type(self).__name__}.log_partition"
         ok = len(d) > 0 and bool((d >= 0).all()) and bool(d.isfinite().all())
         require(ok, owner, "lengths", "numbers of at least 0, one or more", lengths)
-        p = self._parameters()
-        generator = self._density_generator(p, random_state)
         known = method in ("annealing", "ais")
         require(known, owner, "method", "'annealing' or 'ais'", method)
+        for name, value, least in (
+            ("replicas", replicas, 2),
+            ("particles", 1 if particles is None else particles, 1),
+            ("sweeps", sweeps, 1),
+        ):
+            ok = is_whole(value) and value >= least
+            require(ok, owner, name, f"a whole number of at least {least}", value)
+        p = self._parameters()
+        generator = self._density_generator(p, random_state)
         there = d.to(p.W.device)
         if method == "ais":
             found = anneal_temperatures(p, there.round(), generator=generator)
         else:
-            chosen = [(particles or few, sweeps or some) for few, some in EFFORTS]
-            for number, effort in chosen if chosen[0] != chosen[1] else chosen[:1]:
+
+            def annealed(particles: int) -> LogPartition:
                 with progress_bar("log Z", "words", shown=self.verbose) as show:
-                    found = anneal(
+                    return anneal(
                         p,
                         there,
                         replicas=replicas,
-                        particles=number,
-                        sweeps=effort,
+                        particles=particles,
+                        sweeps=sweeps,
                         generator=generator,
                         show=show,
                     )
-                if float(found.error.max()) <= SURE:
-                    break
+
+            found = annealed(particles or FIRST_PARTICLES)
+            if particles is None and float(found.error.max()) > SURE:
+                found = found.surer(annealed(MORE_PARTICLES), SURE)
         worst = int(found.error.argmax())
         if float(found.error[worst]) > UNSURE:
             warn_user(
@@ -234,19 +248,7 @@ class Density:
             found = numerator(p, counts, m, method, generator=generator, show=show)
         lengths, where = torch.unique(n + m, return_inverse=True)
         partition = self.log_partition(lengths.cpu().numpy(), random_state=random_state)
-        each = LogPartition(
-            partition.d[where],
-            partition.value[where],
-            partition.error[where],
-            partition.replicas[:, where],
-            partition.effective[where],
-            partition.acceptance,
-            partition.resamplings,
-            partition.steps,
-            partition.anchor,
-            partition.missed[where],
-        )
-        return method, n, found, each
+        return method, n, found, partition.at(where)
 
     def _density_generator(self, p: Parameters, random_state: Any) -> torch.Generator:
         seed = draw_seed(check_random_state(random_state))

@@ -39,7 +39,7 @@ def anneal_temperatures(
         resamplings=0,
         steps=steps * len(d),
         anchor=0.0,
-        missed=torch.zeros_like(value),
+        missed=torch.full_like(value, math.nan),
     )
 
 

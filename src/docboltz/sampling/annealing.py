@@ -12,7 +12,8 @@ with n = round(D) words, which are reversible for p_n; a Metropolis step with pr
 min(1, exp((D − n)(g(h') − g(h)))) makes them reversible for p_D.
 
 Modes that no particle finds are added: `modes` knows a set of states around them, and the sum over
-that set, and particles give the sum over all other states. Both are unbiased, and so is the whole.
+that set, and particles give the sum over all other states. Each is unbiased; the choice between two
+estimates of the same mode (`together`) makes the whole nearly so.
 
 R replicas, P particles in each, F topic units, K words.
 """
@@ -21,7 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -64,7 +65,35 @@ class LogPartition:
     anchor: float
     """Estimate of log ζ(0) by the first particles, less F log 2, which it is: nearly 0."""
     missed: Tensor
-    """Share of ζ(D) around modes that no particle had found: (L,)."""
+    """Share of ζ(D) that particles lack, by more than three errors, and modes add: (L,)."""
+
+    def at(self, index: Tensor) -> LogPartition:
+        """The lengths with these numbers."""
+        return replace(
+            self,
+            d=self.d[index],
+            value=self.value[index],
+            error=self.error[index],
+            replicas=self.replicas[:, index],
+            effective=self.effective[index],
+            missed=self.missed[index],
+        )
+
+    def surer(self, other: LogPartition, sure: float) -> LogPartition:
+        """The other run's estimates where this one's error is above `sure`."""
+        here = self.error <= sure
+        return LogPartition(
+            d=self.d,
+            value=torch.where(here, self.value, other.value),
+            error=torch.where(here, self.error, other.error),
+            replicas=torch.where(here, self.replicas, other.replicas),
+            effective=torch.where(here, self.effective, other.effective),
+            acceptance=other.acceptance,
+            resamplings=self.resamplings + other.resamplings,
+            steps=self.steps + other.steps,
+            anchor=other.anchor,
+            missed=torch.where(here, self.missed, other.missed),
+        )
 
 
 def anneal(
@@ -110,7 +139,7 @@ def anneal(
         for _ in range(sweeps):
             topics, g, share = _move(p, topics, g, at, generator)
             accepted.append(share)
-    found, missed = sums.all()
+    found, missed = sums.found, sums.missed
     R, back = len(found), torch.argsort(order)
     exact = {0.0: p.n_topics * math.log(2), 1.0: float(exact_log_zeta_1(p))}
     for length, known in exact.items():
@@ -132,12 +161,15 @@ def anneal(
 
 
 class _Sums:
-    """What particles and modes have said of the lengths passed so far, each replica for itself."""
+    """What particles and modes have said of the lengths passed so far, each replica for itself.
+
+    `found` (R, L) is log ζ, `missed` (L,) the share of it that particles had missed.
+    """
 
     def __init__(self, wanted: Tensor, survey: Survey, replicas: int) -> None:
         self._wanted, self._survey = wanted, survey
         self.effective = torch.ones_like(wanted)
-        self._found, self._missed = (
+        self.found, self.missed = (
             wanted.new_zeros((replicas, len(wanted))),
             wanted.clone().zero_(),
         )
@@ -161,13 +193,9 @@ class _Sums:
             ahead = log_weight + (length - at) * g
             n = len(modes.mean) + 1
             by_particles = log_zeta[:, None] + log_sums_by(owners[modes.d], ahead, n)
-            self._found[:, i], self._missed[i] = together(by_particles, *modes.log_sums(length))
+            self.found[:, i], self.missed[i] = together(by_particles, *modes.log_sums(length))
             self.effective[i] = effective_share(ahead).min()
             self._next += 1
-
-    def all(self) -> tuple[Tensor, Tensor]:
-        """log ζ by each replica (R, L), and the share of it that particles had missed (L,)."""
-        return self._found, self._missed
 
 
 def together(by_particles: Tensor, by_draws: Tensor, sound: Tensor) -> tuple[Tensor, Tensor]:

@@ -6,8 +6,8 @@ every word, repeated for a whole document, is a start. A mean field μ is also a
 
     log ζ(D) ≥ D (log Σ_k exp(b_k + Σ_j W_jk μ_j) + a·μ) + H(μ)
 
-for any μ, by Jensen's inequality. Topics drawn independently from μ, and weighted, make the bound
-an unbiased estimate of the sum over the states around the mode.
+for any μ, by Jensen's inequality. Topics drawn independently from μ, and weighted, give an unbiased
+estimate of the sum over the states around the mode.
 
 n modes, F topic units, K words, R replicas, S draws of each.
 """
@@ -29,6 +29,8 @@ BLOCK_ENTRIES = 2**24
 """Logits held at once."""
 FIRST_STEPS, FURTHER_STEPS = 5, 25
 """Steps of mean field that all words make, and that the best of them make then."""
+MOST_STARTS = 8192
+"""Words to start from: the likeliest of a larger vocabulary."""
 MOST_MODES = 64
 """Modes kept for a length."""
 NEGLIGIBLE = 12.0
@@ -128,24 +130,34 @@ def find_modes(p: Parameters, d: float) -> Tensor:
 
     The best bound comes first; modes that cannot count are left out.
     """
-    kept, size = [], max(1, BLOCK_ENTRIES // p.n_words)
-    for words in torch.split(p.W.T, size):  # (≤ size, F)
-        mean = settle(p, d, torch.sigmoid(min(d, 20.0) * (words + p.a)), FIRST_STEPS)
-        kept.append(_distinct(p, d, mean, most=8 * MOST_MODES, negligible=math.inf))
-    return _distinct(p, d, settle(p, d, torch.cat(kept), FURTHER_STEPS))
+    words = p.W.T
+    if p.n_words > MOST_STARTS:
+        words = words[torch.topk(p.b, MOST_STARTS).indices]
+    best = words[:0]
+    for some in torch.split(words, max(1, BLOCK_ENTRIES // p.n_words)):  # (≤ size, F)
+        mean = settle(p, d, torch.sigmoid(min(d, 20.0) * (some + p.a)), FIRST_STEPS)
+        together = torch.cat([best, mean])
+        best = _distinct(p, d, together, most=8 * MOST_MODES, negligible=math.inf)
+    return _distinct(p, d, settle(p, d, best, FURTHER_STEPS))
 
 
 def settle(p: Parameters, d: float, mean: Tensor, steps: int) -> Tensor:
     """μ ← σ(D (W softmax(b + Wᵀμ) + a)), so many times: mean field without a document.  (n, F)."""
-    for _ in range(steps):
-        mean = torch.sigmoid(d * (word_mean(p, mean) @ p.W.T + p.a))
-    return mean
+    settled = []
+    for block in torch.split(mean, max(1, BLOCK_ENTRIES // p.n_words)):
+        now = block
+        for _ in range(steps):
+            now = torch.sigmoid(d * (word_mean(p, now) @ p.W.T + p.a))
+        settled.append(now)
+    return torch.cat(settled)
 
 
 def mode_bound(p: Parameters, d: float, mean: Tensor) -> Tensor:
     """D g(μ) + H(μ) ≤ log ζ(D), with g of real μ: (n,), float64."""
     entropy = torch.special.entr(mean) + torch.special.entr(1 - mean)
-    bound: Tensor = d * log_word_weight(p, mean).double() + entropy.double().sum(1)
+    blocks = torch.split(mean, max(1, BLOCK_ENTRIES // p.n_words))
+    g = torch.cat([log_word_weight(p, block) for block in blocks])
+    bound: Tensor = d * g.double() + entropy.double().sum(1)
     return bound
 
 
@@ -175,7 +187,7 @@ def _distinct(
 
 
 def _surroundings(
-    p: Parameters, d: float, mean: Tensor, replicas: int, generator: Random
+    p: Parameters, d: float, mean: Tensor, replicas: int, generator: torch.Generator
 ) -> Surroundings:
     """Draw around the modes of a length."""
     bound = mode_bound(p, d, mean)
@@ -188,8 +200,9 @@ def _surroundings(
     log_share = share.log()
 
     def draw(n: int) -> Tensor:
-        # As many draws of each mode as its share says: systematic, so that none is left to chance.
-        steps = (torch.arange(n, device=share.device) + 0.5) / n
+        # As many draws of each mode as its share says, give or take one: systematic sampling.
+        start = torch.rand(1, dtype=share.dtype, device=share.device, generator=generator)
+        steps = (torch.arange(n, device=share.device) + start) / n
         which = torch.searchsorted(share.cumsum(0), steps).clamp_max(len(share) - 1)
         return sample_topics(mean[which], generator=generator)
 

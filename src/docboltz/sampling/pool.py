@@ -102,7 +102,8 @@ def sweep(
 
 
 GUESTS = 0.25
-"""The share of rungs that may be given to modes at once: chains must not forget all else."""
+"""Chance of a rung to be given to a mode that has all the weight: chains must not forget all
+else."""
 
 
 def visit_modes(
@@ -113,14 +114,15 @@ def visit_modes(
     length: float,
     *,
     generator: torch.Generator,
-) -> ChainPool:
+) -> tuple[ChainPool, Tensor]:
     """Send the last guests home and bring in states of modes that no chain finds.
 
     Mean field at `length` finds modes μ (`modes`). Around one of them lies a weight of about
     exp(D g(μ) + H(μ)) at D words, and ζ(D) of all that chains know is the integral of `mean_g`
     (R,), the mean of g at each rung, over D. A rung goes to a mode with the modes' share of both,
-    times GUESTS. `hosts` (R, F) are the states before the last visit: a mode that learning has
-    flattened would keep its guests for ever.
+    times GUESTS. `hosts` (R, F) are the states before the last visit, and the rung a guest is on by
+    now gets its own back: a mode that learning has flattened would keep its guests for ever.
+    Returns the states before this visit too.
     """
     topics = torch.where(pool.guest[:, None], hosts, pool.topics)
     home = replace(pool, topics=topics, guest=torch.zeros_like(pool.guest))
@@ -130,14 +132,15 @@ def visit_modes(
         p, 0.0, modes
     )  # (R, n)
     if not bool(weight.isfinite().all()):  # a run that diverges has nothing to visit
-        return home
+        return home, topics
     steps = torch.cat([(d[:1] - 1) * g[:1], (g[1:] + g[:-1]) / 2 * d.diff()])
     log_zeta = exact_log_zeta_1(p) + steps.cumsum(0)  # (R,)
     share = GUESTS * torch.sigmoid(torch.logsumexp(weight, 1) - log_zeta)
     uniform = torch.rand(share.shape, dtype=share.dtype, device=d.device, generator=generator)
     mode = torch.multinomial(torch.softmax(weight, 1), 1, generator=generator)[:, 0]
     there, guest = sample_topics(modes[mode], generator=generator), uniform < share
-    return replace(home, topics=torch.where(guest[:, None], there, topics), guest=guest)
+    visited = replace(home, topics=torch.where(guest[:, None], there, topics), guest=guest)
+    return visited, topics
 
 
 def _exchanged(d: Tensor, g: Tensor, parity: int, generator: Random) -> tuple[Tensor, Tensor]:

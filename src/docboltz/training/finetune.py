@@ -131,7 +131,10 @@ class MaximumLikelihood:
             self._mean_g = torch.zeros_like(self._pool.d)
             self._hosts = self._pool.topics.clone()
             words = float(self._pool.d.sum()) * s.sweeps
-            for number in range(max(1, min(WARM_UP, round(MOST_WARM_UP_WORDS / words)))):
+            warm_up = max(2, min(WARM_UP, round(MOST_WARM_UP_WORDS / words)))
+            for number in range(warm_up):
+                if number == warm_up // 2:
+                    self._mean_g.zero_()  # forget the fair coins
                 self._sweep(self._pool, self.variant(number), generator)
         self._seen = {name: p.b.new_zeros(()) for name in names}
         self._frequency = word_frequency(documents.counts).to(p.W.dtype)  # (K,)
@@ -187,11 +190,10 @@ class MaximumLikelihood:
         d = self._pool.d
         rung = torch.randint(len(d) // 2, len(d), (1,), device=d.device, generator=generator)
         length = float(d[rung])
-        visited = visit_modes(
+        visited, hosts = visit_modes(
             self._p, self._pool, self._hosts, self._mean_g, length, generator=generator
         )
-        home = torch.where(self._pool.guest[:, None], self._hosts, self._pool.topics)
-        self._hosts.copy_(home)
+        self._hosts.copy_(hosts)
         self._pool.topics.copy_(visited.topics)
         self._pool.guest.copy_(visited.guest)
 
@@ -203,12 +205,13 @@ class MaximumLikelihood:
         """Move the chains, in place."""
         now = pool
         for parity in range(first, first + self.settings.sweeps):
+            guest = now.guest
             now, info = sweep(self._p, now, parity, generator=generator)
         pool.topics.copy_(now.topics)
         pool.walker.copy_(now.walker)
-        # g of the last sweep's start: guests do not tell what chains know.
+        # Of the states the last sweep began with; guests do not tell what chains know.
         share = torch.full_like(info.g, 1 / MEMORY).masked_fill(self._mean_g == 0, 1)
-        self._mean_g.lerp_(info.g, share.masked_fill(pool.guest, 0))
+        self._mean_g.lerp_(info.g, share.masked_fill(guest, 0))
         pool.guest.copy_(now.guest)
         return {
             "chain_movement": info.movement,
