@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from docboltz.cli.options import RECIPES as KNOWN_RECIPES
 from docboltz.corpus.decoding import looks_binary
 from docboltz.text_model import TextModel
 from docboltz.training.recipes import RECIPES
@@ -300,6 +301,10 @@ def test_other_settings_do_not_go_on_from_a_checkpoint(docboltz, corpus, tmp_pat
     assert docboltz("fit", corpus, "--out", out, "-q", *more, "--restart").code == 0
     assert len(TextModel.load(out).model.components_) == 5
     assert not (tmp_path / "model.checkpoint").exists()
+
+
+def test_the_command_knows_all_recipes():
+    assert tuple(RECIPES) == KNOWN_RECIPES
 
 
 def test_validation_and_recipes_are_options(docboltz, corpus, tmp_path):

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from docboltz.cli.options import Device, Json, Quiet
+from docboltz.cli.options import Device, Json, Quiet, require_recipe
 from docboltz.cli.output import count_of, print_json, print_table, remark
 from docboltz.cli.reading import CorpusSource, WordOptions, reads_corpus, remark_reading
 
@@ -55,8 +55,7 @@ def compare(
     from docboltz.corpus.report import ReadReport
     from docboltz.errors import InvalidParameter
 
-    if recipe not in ("quick", "full", "paper"):
-        raise InvalidParameter(f"--recipe must be quick, full or paper. Got {recipe!r} instead.")
+    require_recipe(recipe)
     if latent_words != "auto" and not latent_words.isdecimal():
         raise InvalidParameter(
             "--latent-words must be auto or a whole number of at least 0. "

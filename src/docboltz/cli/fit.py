@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from docboltz.cli.options import Device, Json, Quiet
+from docboltz.cli.options import Device, Json, Quiet, require_recipe
 from docboltz.cli.output import count_of, print_json, remark, remark_empty
 from docboltz.cli.reading import CorpusSource, WordOptions, reads_corpus, remark_reading
 
@@ -52,9 +52,7 @@ def fit(
     from docboltz.corpus.report import ReadReport
     from docboltz.errors import InvalidParameter, OtherRun
 
-    if recipe not in ("quick", "full", "density", "paper"):
-        known = "quick, full, density or paper"
-        raise InvalidParameter(f"--recipe must be {known}. Got {recipe!r} instead.")
+    require_recipe(recipe)
     if latent_words != "auto" and not latent_words.isdecimal():
         raise InvalidParameter(
             "--latent-words must be auto or a whole number of at least 0. "

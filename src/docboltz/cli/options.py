@@ -7,6 +7,11 @@ from typing import Annotated
 
 import typer
 
+from docboltz.errors import InvalidParameter
+
+RECIPES = ("quick", "full", "density", "paper")
+"""As in `docboltz.training.recipes`, which would take seconds to import."""
+
 ModelFolder = Annotated[
     Path, typer.Argument(metavar="MODEL", help="Folder of a model made by 'docboltz fit'.")
 ]
@@ -14,3 +19,10 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no rema
 Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
 Device = Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")]
 Neighbours = Annotated[int, typer.Option("--top", "-k", min=1, help="How many to show.")]
+
+
+def require_recipe(name: str) -> None:
+    """Refuse a recipe nobody knows."""
+    if name not in RECIPES:
+        known = f"{', '.join(RECIPES[:-1])} or {RECIPES[-1]}"
+        raise InvalidParameter(f"--recipe must be {known}. Got {name!r} instead.")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from docboltz.cli.options import Device, Json, Quiet
+from docboltz.cli.options import Device, Json, Quiet, require_recipe
 from docboltz.cli.output import count_of, print_json, print_table, remark
 from docboltz.cli.reading import (
     CorpusSource,
@@ -65,8 +65,8 @@ def tune(
         raise InvalidParameter(
             f"--by must be retrieval, classification or likelihood. Got {by!r} instead."
         )
-    if recipe not in (None, "quick", "full", "paper"):
-        raise InvalidParameter(f"--recipe must be quick, full or paper. Got {recipe!r} instead.")
+    if recipe is not None:
+        require_recipe(recipe)
     analysis = counting.analysis()
     report = ReadReport()
     documents = source.documents(report)

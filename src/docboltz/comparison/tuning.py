@@ -105,6 +105,11 @@ def tune(
     if by != "likelihood" and not isinstance(labelled, LabelledSplit):
         raise InvalidParameter(f"{labelled} Without labels tune by likelihood, not by {by}.")
     recipe = recipe or ("full" if by == "likelihood" else "quick")
+    if by == "likelihood" and recipe == "quick":
+        raise InvalidParameter(
+            "Contrastive divergence alone, the recipe 'quick', makes no density worth comparing. "
+            "Tune by likelihood with the recipe 'full' or 'density'."
+        )
     effort = dataclasses.replace(effort or Effort(), recipe=recipe)
     tell = say or (lambda message: None)
     sizes = [(f, m) for f in dict.fromkeys(topics) for m in dict.fromkeys(latent_words)]
