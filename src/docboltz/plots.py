@@ -31,8 +31,14 @@ DPI = 200
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """Okabe and Ito's, less the yellow, which white paper swallows."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-DASHES: tuple[tuple[int, tuple[float, ...]], ...] = tuple(
-    (0, dashes) for dashes in ((), (5, 1.5), (1, 1), (5, 1.5, 1, 1.5), (8, 2, 3, 2), (3, 1))
+# Not an empty pattern for the first: SVG would hold it as such, which not every program can read.
+DASHES: tuple[str | tuple[int, tuple[float, ...]], ...] = (
+    "-",
+    (0, (5, 1.5)),
+    (0, (1, 1)),
+    (0, (5, 1.5, 1, 1.5)),
+    (0, (8, 2, 3, 2)),
+    (0, (3, 1)),
 )
 GREY = "#767676"
 LONG_LEGEND = 3

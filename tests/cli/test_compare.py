@@ -29,7 +29,7 @@ def test_a_table_and_a_report(docboltz, reviews, tmp_path):
     for title in ("ORS", "RS", "DocNADE", "LDA", "LSI", "TF-IDF"):
         assert any(line.startswith(f"{title} ") for line in outcome.out.splitlines())
     assert "MAP" in outcome.out.splitlines()[0]
-    assert "LDA (4 of 6)" in outcome.err
+    assert "LDA (3 of 6)" in outcome.err
     assert f"The report is in {tmp_path / 'new' / 'report.html'}" in outcome.err
     names = sorted(path.name for path in (tmp_path / "new").iterdir())
     assert names == ["report.html", "report.json"]

@@ -41,4 +41,12 @@ def test_nothing_to_measure_is_said(docboltz, model, tmp_path):
 
 def test_an_unknown_method_is_refused(docboltz, model, corpus):
     complaint = docboltz("perplexity", model, corpus, "--method", "guess", "-q").complaint
-    assert "must be 'exact', 'bound', 'importance' or None. Got 'guess'" in complaint
+    assert "--method must be exact, bound or importance. Got 'guess'" in complaint
+
+
+def test_a_single_document_has_no_error(docboltz, model, tmp_path):
+    """Said as a dash, and as null in JSON, which knows no NaN."""
+    corpus = write_json_lines(tmp_path / "one.jsonl", records(ENGLISH)[:1])
+    found = docboltz("perplexity", model, corpus, "--json").json
+    assert found["error"] is found["errors"]["documents"] is None
+    assert "nan" not in docboltz("perplexity", model, corpus, "-q").out

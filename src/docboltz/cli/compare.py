@@ -35,7 +35,13 @@ def compare(
     latent_words: Annotated[
         str, typer.Option(help="Of ors, per document: auto, or a number.")
     ] = "auto",
-    recipe: Annotated[str, typer.Option(help="full, or quick: less training, worse.")] = "full",
+    recipe: Annotated[
+        str | None,
+        typer.Option(
+            help="quick (contrastive divergence: minutes, no perplexity), full, density or paper; "
+            "by default full on a GPU and quick on a CPU."
+        ),
+    ] = None,
     updates: Annotated[
         int | None,
         typer.Option(min=1, help="Minibatches of each phase of training, and sweeps of LDA."),
@@ -55,7 +61,8 @@ def compare(
     from docboltz.corpus.report import ReadReport
     from docboltz.errors import InvalidParameter
 
-    require_recipe(recipe)
+    if recipe is not None:
+        require_recipe(recipe)
     if latent_words != "auto" and not latent_words.isdecimal():
         raise InvalidParameter(
             "--latent-words must be auto or a whole number of at least 0. "
@@ -78,7 +85,7 @@ def compare(
 
     names = [name.strip().lower() for name in models.split(",") if name.strip()]
     choose_models(names)
-    choose_device(device, "docboltz compare")
+    on_cpu = choose_device(device, "docboltz compare").type == "cpu"
     require_writable(out)
     silent = quiet or json
     min_df, max_df = counting.limits()
@@ -98,6 +105,14 @@ def compare(
         f"{count_of(len(parts.train.vocabulary), 'word')}",
         quiet=silent,
     )
+    if recipe is None:
+        recipe = "quick" if on_cpu else "full"
+        if on_cpu and {"ors", "rs"} & {*names}:
+            remark(
+                "On a CPU the recipe is quick. With --recipe full, ors and rs have perplexities "
+                "too, and take some ten minutes each.",
+                quiet=silent,
+            )
     latent = "auto" if latent_words == "auto" else int(latent_words)
     effort = Effort(topics, recipe, latent, updates, device, seed, verbose=not quiet)
     found = run(parts, names, effort, say=lambda said: remark(said, quiet=silent))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated
 
 import typer
@@ -35,9 +36,13 @@ def perplexity(
     import numpy as np
 
     from docboltz.corpus.report import ReadReport
-    from docboltz.errors import InvalidCorpus
+    from docboltz.errors import InvalidCorpus, InvalidParameter
     from docboltz.text_model import TextModel
 
+    if method not in (None, "exact", "bound", "importance"):
+        raise InvalidParameter(
+            f"--method must be exact, bound or importance. Got {method!r} instead."
+        )
     report = ReadReport()
     stream = source.documents(report)
     text_model = TextModel.load(model, device=device)
@@ -63,9 +68,9 @@ def perplexity(
         print_json(
             {
                 "perplexity": found.value,
-                "error": found.error,
+                "error": _or_none(found.error),
                 "errors": {
-                    "documents": found.documents_error,
+                    "documents": _or_none(found.documents_error),
                     "numerator": found.numerator_error,
                     "log_partition": found.partition_error,
                 },
@@ -84,10 +89,19 @@ def perplexity(
             }
         )
         return
-    rows = [[type(text_model.model).__name__, f"{found.value:,.1f}", f"± {found.error:,.1f}"]]
-    rows += [["  from the choice of documents", "", f"± {found.documents_error:,.1f}"]]
-    rows += [["  from the sum over topics", "", f"± {found.numerator_error:,.1f}"]]
-    rows += [["  from log Z", "", f"± {found.partition_error:,.1f}"]]
+    rows = [[type(text_model.model).__name__, f"{found.value:,.1f}", _error(found.error)]]
+    rows += [["  from the choice of documents", "", _error(found.documents_error)]]
+    rows += [["  from the sum over topics", "", _error(found.numerator_error)]]
+    rows += [["  from log Z", "", _error(found.partition_error)]]
     rows += [["unigram", f"{unigram:,.1f}", ""]]
     columns = {"perplexity per word": "left", found.method: "right", "error": "right"}
     print_table(None, columns, rows)
+
+
+def _or_none(error: float) -> float | None:
+    """JSON has no NaN: a single document has no error."""
+    return None if math.isnan(error) else error
+
+
+def _error(error: float) -> str:
+    return "–" if math.isnan(error) else f"± {error:,.1f}"

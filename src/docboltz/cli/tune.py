@@ -106,6 +106,10 @@ def tune(
     use = ["docboltz", "fit", *source.corpus, "--out", "model"]
     use += ["--topics", str(best.topics), "--latent-words", str(best.latent_words)]
     use += ["--recipe", found.recipe, *spelled_options(source), *spelled_options(counting)]
+    if updates is not None and found.recipe == "quick":  # fit's are those of pretraining alone
+        use += ["--updates", str(updates)]
+    use += ["--seed", str(seed)] if seed else []
+    use += ["--device", device] if device != "auto" else []
     command = shlex.join(use)
     if json:
         print_json({**found.to_dict(), "command": command, "read": report.to_dict()})

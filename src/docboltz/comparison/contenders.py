@@ -70,6 +70,8 @@ class Contender:
     """Whether features are topics: not negative, and described by words."""
     learnt: tuple[str, ...] = ()
     """Attributes whose numbers are its parameters."""
+    cost: int = 0
+    """The dearest are trained last, so that there is something to look at soon."""
     needs_likelihood_training: bool = False
     """Whether the quick recipe, contrastive divergence, gives it no density worth measuring."""
 
@@ -113,6 +115,7 @@ CONTENDERS = {
             has_topics=True,
             learnt=_SOFTMAX,
             needs_likelihood_training=True,
+            cost=5,
         ),
         Contender(
             "rs",
@@ -122,6 +125,7 @@ CONTENDERS = {
             has_topics=True,
             learnt=_SOFTMAX,
             needs_likelihood_training=True,
+            cost=4,
         ),
         Contender(
             "docnade",
@@ -129,6 +133,7 @@ CONTENDERS = {
             "neural autoregressive topic model, full softmax",
             _docnade,
             learnt=_NADE,
+            cost=3,
         ),
         Contender(
             "lda",
@@ -137,6 +142,7 @@ CONTENDERS = {
             _lda,
             has_topics=True,
             learnt=("components_", "alpha_"),
+            cost=2,
         ),
         Contender(
             "lsi",
@@ -144,6 +150,7 @@ CONTENDERS = {
             "truncated SVD of tf-idf weights",
             lambda effort: LSI(effort.topics, random_state=effort.seed),
             learnt=("components_", "idf_"),
+            cost=1,
         ),
         Contender(
             "tfidf", "TF-IDF", "weighted words, no topics", lambda _: TfIdf(), learnt=("idf_",)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+from scipy.sparse import csr_array
 
 from docboltz import __version__
 from docboltz.baselines import Unigram
@@ -21,6 +22,7 @@ from docboltz.comparison.measuring import (
     plain,
 )
 from docboltz.comparison.parts import Parts
+from docboltz.corpus.counts import Corpus
 from docboltz.device import choose_device
 from docboltz.errors import InvalidParameter
 from docboltz.evaluation.retrieval import RECALL_POINTS
@@ -111,13 +113,14 @@ def compare(
     *,
     say: Callable[[str], None] | None = None,
 ) -> Comparison:
-    """Train models on the training part and measure them on the test part.
+    """Train models on the training part and measure them on the test part, the cheapest first.
 
     A model that fails is in the result with its reason. Ctrl-C ends the comparison; what was
     measured until then is kept, if there is anything.
     """
     effort = effort or Effort()
-    contenders = choose_models(models)
+    asked = choose_models(models)
+    contenders = sorted(asked, key=lambda contender: contender.cost)
     device = choose_device(effort.device, "compare")
     tell = say or (lambda message: None)
     task = Task.of(parts, seed=effort.seed, device=effort.device, shown=effort.verbose)
@@ -137,6 +140,10 @@ def compare(
             break
         found.models.append(measured)
         tell(_said_of(measured))
+    order = [contender.name for contender in asked]
+    found.models.sort(key=lambda measured: order.index(measured.name))
+    if any(measured.perplexity is not None for measured in found.models):
+        found.remarks += _what_was_predicted(parts.test, task.likelihood_counts)
     if not found.measured:
         reasons = "; ".join(f"{m.title}: {m.failure}" for m in found.models)
         raise InvalidParameter(f"None of the models could be trained. {reasons}")
@@ -161,17 +168,9 @@ def _describe(parts: Parts, task: Task, effort: Effort, device: torch.device) ->
     else:
         kind = "none"
         remarks.append(f"{labelled} Retrieval and classification were not measured.")
-    predicted = task.likelihood_counts
-    too_long = int((test.lengths > LIKELIHOOD_WORDS).sum())
-    if too_long and predicted.sum(axis=1).max() <= LIKELIHOOD_WORDS:
-        remarks.append(
-            f"{too_long:,} test document(s) of more than {LIKELIHOOD_WORDS:,} words left out of "
-            "perplexity."
-        )
-    if len(test) - too_long > predicted.shape[0]:
-        remarks.append(f"Perplexity is of {predicted.shape[0]:,} test documents drawn at random.")
     if len(train) < 4 * effort.topics:
         remarks.append(f"{len(train):,} training documents are few for {effort.topics} topics.")
+    predicted = task.likelihood_counts
     unigram = Unigram().fit(train.counts).perplexity(predicted).value
     where = torch.cuda.get_device_name(device) if device.type == "cuda" else "CPU"
     return Comparison(
@@ -206,3 +205,16 @@ def _said_of(model: Measured) -> str:
     if model.perplexity is not None:
         figures.append(f"perplexity {model.perplexity:,.0f}")
     return "  " + ", ".join(figures)
+
+
+def _what_was_predicted(test: Corpus, predicted: csr_array) -> list[str]:
+    remarks = []
+    too_long = int((test.lengths > LIKELIHOOD_WORDS).sum())
+    if too_long and predicted.sum(axis=1).max() <= LIKELIHOOD_WORDS:
+        remarks.append(
+            f"{too_long:,} test document(s) of more than {LIKELIHOOD_WORDS:,} words left out of "
+            "perplexity."
+        )
+    if len(test) - too_long > predicted.shape[0]:
+        remarks.append(f"Perplexity is of {predicted.shape[0]:,} test documents drawn at random.")
+    return remarks

@@ -33,6 +33,8 @@ from docboltz.sampling.annealing import LogPartition, anneal
 
 FIRST_PARTICLES, MORE_PARTICLES = 128, 1024
 """Of each replica in a first run, and in a second one for lengths where the first is not sure."""
+FEW_TOPICS = 16
+"""Up to so many, the sum over all their states is exact, and faster than particles."""
 SURE = 0.25
 """Standard error of log ζ, in nats, that needs no second run."""
 UNSURE = 0.5
@@ -48,7 +50,7 @@ class Perplexity:
     error: float
     """Standard error of the value, all three sources together."""
     documents_error: float
-    """Part of it from the choice of documents."""
+    """Part of it from the choice of documents; NaN for a single one, and so is the whole."""
     numerator_error: float
     """Part of it from the sum over topics of each document."""
     partition_error: float
@@ -92,7 +94,7 @@ def measure_perplexity(
         # Errors of log ζ at different lengths go together: let each replica make its own mean.
         means = (partition.replicas[:, some] / n[some]).mean(1)
         of_partition = float(means.std()) / math.sqrt(len(means))
-    together = [e for e in (of_documents, of_numerator, of_partition) if not math.isnan(e)]
+    together = of_documents, of_numerator, of_partition
     return Perplexity(
         value=value,
         error=value * math.hypot(*together),
@@ -187,7 +189,7 @@ class Density:
         X : array or sparse matrix of shape (n_documents, n_words)
         method : "exact" (few topics: sums over all their states), "bound" (the paper's mean-field
             lower bound), "importance" (weighted particles, annealed over the latent words: nearly
-            exact). By default exact without latent words or with at most 12 topics, and importance
+            exact). By default exact without latent words or with at most 16 topics, and importance
             otherwise.
         random_state : seed of the estimates.
 
@@ -236,7 +238,7 @@ class Density:
         m = self.latent_words_(n)
         owner = f"{type(self).__name__}.{caller}"
         if method is None:
-            small = p.n_topics <= 12 or not bool(m.any())
+            small = p.n_topics <= FEW_TOPICS or not bool(m.any())
             method = "exact" if small else "importance"
         known = method in ("exact", "bound", "importance")
         require(known, owner, "method", "'exact', 'bound', 'importance' or None", method)
