@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from docboltz.device import choose_device, draw_seed
+from docboltz.device import choose_device, draw_seed, random_state_of
 from docboltz.errors import InvalidParameter
 
 
@@ -23,3 +23,9 @@ def test_a_device_that_is_not_there(name):
 def test_seeds_follow_the_random_state():
     seeds = [draw_seed(np.random.RandomState(seed)) for seed in (3, 3, 4)]
     assert seeds[0] == seeds[1] != seeds[2]
+
+
+def test_a_random_state_that_is_none_is_named() -> None:
+    expected = r"The 'random_state' parameter of LSI must be None, .* Got 'a' instead\."
+    with pytest.raises(InvalidParameter, match=expected):
+        random_state_of("a", "LSI")

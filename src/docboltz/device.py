@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
+from sklearn.utils import check_random_state
 
 from docboltz.errors import InvalidParameter, require
 
@@ -24,6 +27,18 @@ def choose_device(name: str, owner: str) -> torch.device:
             f"Got {name!r} instead ({reason})."
         ) from error
     return device
+
+
+def random_state_of(value: Any, owner: str) -> np.random.RandomState:
+    """Turn a `random_state` setting into what scikit-learn makes of it."""
+    try:
+        state: np.random.RandomState = check_random_state(value)
+    except ValueError as error:
+        expected = "None, a whole number from 0 to 2^32 - 1 or a numpy.random.RandomState"
+        raise InvalidParameter(
+            f"The 'random_state' parameter of {owner} must be {expected}. Got {value!r} instead."
+        ) from error
+    return state
 
 
 def draw_seed(rng: np.random.RandomState) -> int:

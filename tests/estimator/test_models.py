@@ -378,6 +378,14 @@ def test_a_loaded_model_goes_on_with_fresh_random_numbers(fitted, tmp_path) -> N
     assert further._rng.randint(2**31) != second._rng.randint(2**31)
 
 
+@pytest.mark.parametrize(
+    "texts", [["a cat", "a dog"], [["a", "cat"]], np.array(["a cat"]), np.array([["a"]], object)]
+)
+def test_texts_are_not_counts(texts) -> None:
+    with pytest.raises(InvalidCounts, match="expects raw word counts and got texts"):
+        OverReplicatedSoftmax(2).fit(texts)
+
+
 # ---- devices ----
 
 

@@ -9,7 +9,6 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state
 
 from docboltz.baselines.base import DocumentDensity, Likelihood
 from docboltz.baselines.docnade_network import (
@@ -23,7 +22,7 @@ from docboltz.baselines.docnade_network import (
 )
 from docboltz.baselines.docnade_training import Learning, Learnt, learn
 from docboltz.baselines.draws import repeat_words, shuffle_words
-from docboltz.device import choose_device, draw_seed
+from docboltz.device import choose_device, draw_seed, random_state_of
 from docboltz.errors import is_number, require
 from docboltz.inference import to_torch
 from docboltz.model.counts import SparseCounts
@@ -139,7 +138,7 @@ class DocNADE(DocumentDensity, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         self._check_settings()
         device = choose_device(self.device, "DocNADE")
         counts = to_torch(self._nonempty_counts(X, "fit", reset=True))
-        rng = check_random_state(self.random_state)
+        rng = random_state_of(self.random_state, type(self).__name__)
         generator = torch.Generator().manual_seed(draw_seed(rng))
         tree = None
         if self.output == "tree":
@@ -194,7 +193,7 @@ class DocNADE(DocumentDensity, ClassNamePrefixFeaturesOutMixin, TransformerMixin
     def _likelihood(self, counts: SparseCounts, random_state: Any) -> Likelihood:
         self._require_whole("orderings")
         device = choose_device(self.device, "DocNADE")
-        seed = draw_seed(check_random_state(random_state))
+        seed = draw_seed(random_state_of(random_state, type(self).__name__))
         # In float64, so that a document has the same likelihood in any company.
         net, words = self._network().to(device, torch.float64), repeat_words(counts)
         found = torch.stack(

@@ -13,12 +13,11 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state
 
 from docboltz.baselines.base import DocumentDensity, Likelihood
 from docboltz.baselines.draws import repeat_words, shuffle_words
 from docboltz.baselines.lda_gibbs import Floats, infer_topics, left_to_right
-from docboltz.device import draw_seed
+from docboltz.device import draw_seed, random_state_of
 from docboltz.errors import (
     InvalidParameter,
     MissingPackageWarning,
@@ -119,7 +118,7 @@ class LatentDirichletAllocation(
         """
         self._check_settings()
         counts = self._nonempty_counts(X, "fit", reset=True)
-        rng = check_random_state(self.random_state)
+        rng = random_state_of(self.random_state, type(self).__name__)
         seed, self._inference_seed = draw_seed(rng), draw_seed(rng)
         learn = learn_by_gibbs if self._can_gibbs() else learn_by_variation
         found = learn(
@@ -154,7 +153,7 @@ class LatentDirichletAllocation(
     def _likelihood(self, counts: SparseCounts, random_state: Any) -> Likelihood:
         self._require_whole("particles")
         self._require_whole("moves", least=0)
-        seed = draw_seed(check_random_state(random_state))
+        seed = draw_seed(random_state_of(random_state, type(self).__name__))
         words = repeat_words(counts)
         value, error = left_to_right(
             shuffle_words(words, seed),  # p(v) is the same in any order, its estimate is not

@@ -17,6 +17,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.utils.extmath import randomized_svd
 from sklearn.utils.validation import check_is_fitted
 
+from docboltz.device import random_state_of
 from docboltz.errors import is_whole, require
 from docboltz.estimator.reading import ReadsCounts
 
@@ -101,7 +102,8 @@ class LSI(ReadsCounts, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         rank = min(self.n_components, *counts.shape)
         # Not TruncatedSVD, which refuses a vocabulary of one word and warns where all documents
         # are the same; its decomposition is this one.
-        vectors = randomized_svd(weighted, rank, n_iter=5, random_state=self.random_state)[2]
+        rng = random_state_of(self.random_state, "LSI")
+        vectors = randomized_svd(weighted, rank, n_iter=5, random_state=rng)[2]
         self.components_ = vectors.astype(np.float32)
         self.idf_ = self._weights.idf_
         return self

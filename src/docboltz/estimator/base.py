@@ -12,11 +12,10 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from docboltz.device import choose_device, draw_seed
+from docboltz.device import choose_device, draw_seed, random_state_of
 from docboltz.errors import (
     TrainingDiverged,
     is_whole,
@@ -187,7 +186,7 @@ class TopicModel(
 
     def _begin(self, counts: SparseCounts) -> Parameters:
         """Set up the untrained model."""
-        self._rng = check_random_state(self.random_state)
+        self._rng = random_state_of(self.random_state, type(self).__name__)
         n = lengths(counts)
         self.latent_words_ = self._choose_latent_words(n)
         require_sensible(self.latent_words_, n, type(self).__name__)
@@ -296,7 +295,7 @@ class TopicModel(
             "a whole number of at least 1",
             sweeps,
         )
-        seed = draw_seed(check_random_state(random_state))
+        seed = draw_seed(random_state_of(random_state, owner))
         generator = torch.Generator(self._device).manual_seed(seed)
         p, policy = self._parameters(), self.latent_words_
         return draw_documents(p, asked, policy, sweeps=sweeps, generator=generator)

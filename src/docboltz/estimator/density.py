@@ -9,11 +9,10 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from docboltz.device import draw_seed
+from docboltz.device import draw_seed, random_state_of
 from docboltz.errors import (
     InvalidCounts,
     UncertainLikelihoodWarning,
@@ -253,7 +252,7 @@ class Density:
         return method, n, found, partition.at(where)
 
     def _density_generator(self, p: Parameters, random_state: Any) -> torch.Generator:
-        seed = draw_seed(check_random_state(random_state))
+        seed = draw_seed(random_state_of(random_state, type(self).__name__))
         return torch.Generator(p.W.device).manual_seed(seed)
 
     def _parameters(self, *, copy: bool = False) -> Parameters:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -43,6 +44,11 @@ class ReadsCounts:
 
     def _validate(self, X: ArrayLike, method: str, *, reset: bool) -> sparse.csr_array:
         owner = f"{type(self).__name__}.{method}"
+        if _holds_text(X):
+            raise InvalidCounts(
+                f"{owner} expects raw word counts and got texts. Count their words first, as "
+                "scikit-learn's CountVectorizer does; the command 'docboltz fit' takes texts."
+            )
         try:
             X = validate_data(self, X, accept_sparse="csr", ensure_all_finite=False, reset=reset)
         except ValueError as error:
@@ -60,3 +66,12 @@ class ReadsCounts:
         if tags.transformer_tags is not None:
             tags.transformer_tags.preserves_dtype = []  # features are float32, whatever counts are
         return tags
+
+
+def _holds_text(X: Any) -> bool:
+    """Tell whether somebody passed texts, or rows of them, where counts should be."""
+    first = X
+    for _ in range(2):
+        if isinstance(first, list | tuple | np.ndarray) and len(first):
+            first = first[0]
+    return isinstance(first, str)
