@@ -1,11 +1,15 @@
-"""A progress bar with rate and time left, for people who watch; silent for everyone else."""
+"""A progress bar with rate and time left, for people who watch; now and then a line for others."""
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
+LINE_SECONDS = 30.0
+"""Time between lines where there is no terminal."""
 WIDE = 110
 """Columns of a terminal that has room for a note."""
 
@@ -19,9 +23,15 @@ class Update(Protocol):
 
 @contextmanager
 def progress_bar(label: str, unit: str, *, shown: bool) -> Iterator[Update]:
-    """Give a function that draws a bar on standard error, if that is a terminal."""
+    """Give a function that draws a bar on standard error, if that is a terminal.
+
+    If it is none, a log file say, it gets a line every LINE_SECONDS.
+    """
     if not shown:
         yield lambda done, total, note="": None
+        return
+    if not sys.stderr.isatty():
+        yield _lines(label, unit)
         return
     from rich.console import Console
     from rich.progress import (
@@ -57,3 +67,17 @@ def progress_bar(label: str, unit: str, *, shown: bool) -> Iterator[Update]:
             bar.update(task, completed=done, total=total, state=f"{done:,}{of} {unit}{rate}{more}")
 
         yield update
+
+
+def _lines(label: str, unit: str) -> Update:
+    last = time.monotonic()
+
+    def update(done: int, total: int | None, note: str = "") -> None:
+        nonlocal last
+        if time.monotonic() - last >= LINE_SECONDS:
+            last = time.monotonic()
+            of = f" of {total:,}" if total is not None else ""
+            more = f"; {note}" if note else ""
+            print(f"{label.strip()}: {done:,}{of} {unit}{more}", file=sys.stderr, flush=True)
+
+    return update
