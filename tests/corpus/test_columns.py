@@ -55,3 +55,10 @@ def test_texts_from_any_value(value, text):
 )
 def test_labels_from_any_value(value, separator, labels):
     assert as_labels(value, separator) == labels
+
+
+def test_columns_that_might_hold_labels_are_named():
+    columns = find_columns(["sentence", "pkg", "id"], ColumnOptions(), "file")
+    assert str(columns) == "text 'sentence', id 'id', label none (not used: 'pkg')"
+    columns = find_columns(["text", "label", "pkg"], ColumnOptions(), "file")
+    assert str(columns) == "text 'text', id numbered, label 'label'"

@@ -225,7 +225,9 @@ def test_the_report_says_how_things_were_read(tmp_path):
     (tmp_path / "b.txt").write_text("one\ntwo\n")
     report = ReadReport()
     list(read_documents([tmp_path / "a.csv"], text="sentence", report=report))
-    assert dict(report.read_as) == {"columns: text 'sentence', id numbered, label none": 1}
+    assert dict(report.read_as) == {
+        "columns: text 'sentence', id numbered, label none (not used: 'kind')": 1
+    }
     report = ReadReport()
     list(read_documents(tmp_path / "b.txt", report=report))
     assert dict(report.read_as) == {"one document per line": 1}

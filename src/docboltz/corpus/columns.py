@@ -47,6 +47,8 @@ class Columns:
     id: str | None
     label: str | None
     label_separator: str | None
+    unused: tuple[str, ...] = ()
+    """Columns nobody has asked for; one of them may hold the labels."""
 
     def get(self, record: Mapping[str, Any]) -> tuple[str | None, str, tuple[str, ...]]:
         """The id (None if missing), text and labels of a record."""
@@ -62,7 +64,11 @@ class Columns:
         """What is read from where, in words."""
         text = " and ".join(map(repr, self.text))
         identity = "numbered" if self.id is None else repr(self.id)
-        return f"text {text}, id {identity}, label {repr(self.label) if self.label else 'none'}"
+        if self.label is not None:
+            return f"text {text}, id {identity}, label {self.label!r}"
+        more = ", …" if len(self.unused) > 3 else ""
+        others = f" (not used: {', '.join(map(repr, self.unused[:3]))}{more})"
+        return f"text {text}, id {identity}, label none{others if self.unused else ''}"
 
     @property
     def used(self) -> list[str]:
@@ -99,7 +105,8 @@ def find_columns(
         free = [name for name in free if name != found]
     identity = identity if identity is not None else _known(free, ID_NAMES)
     label = label if label is not None else _known([n for n in free if n != identity], LABEL_NAMES)
-    return Columns(text, identity, label, options.label_separator)
+    unused = tuple(name for name in free if name not in (identity, label))
+    return Columns(text, identity, label, options.label_separator, unused)
 
 
 def as_text(value: Any) -> str:
