@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from docboltz.cli.options import Device, Json, Quiet, require_recipe
+from docboltz.cli.options import Device, Json, Quiet, latent_words_of, require_recipe
 from docboltz.cli.output import count_of, print_json, print_table, remark
 from docboltz.cli.reading import CorpusSource, WordOptions, reads_corpus, remark_reading
 
@@ -59,15 +59,10 @@ def compare(
     Example:  docboltz compare reviews.csv
     """
     from docboltz.corpus.report import ReadReport
-    from docboltz.errors import InvalidParameter
 
     if recipe is not None:
         require_recipe(recipe)
-    if latent_words != "auto" and not latent_words.isdecimal():
-        raise InvalidParameter(
-            "--latent-words must be auto or a whole number of at least 0. "
-            f"Got {latent_words!r} instead."
-        )
+    latent = latent_words_of(latent_words)
     analysis = counting.analysis()
     report, test_report = ReadReport(), ReadReport()
     documents = source.documents(report)
@@ -113,7 +108,6 @@ def compare(
                 "too, and take some ten minutes each.",
                 quiet=silent,
             )
-    latent = "auto" if latent_words == "auto" else int(latent_words)
     effort = Effort(topics, recipe, latent, updates, device, seed, verbose=not quiet)
     found = run(parts, names, effort, say=lambda said: remark(said, quiet=silent))
     page, data = write(found, out)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from docboltz.cli.options import Device, Json, Quiet, require_recipe
+from docboltz.cli.options import Device, Json, Quiet, latent_words_of, require_recipe
 from docboltz.cli.output import count_of, print_json, remark, remark_empty
 from docboltz.cli.reading import CorpusSource, WordOptions, reads_corpus, remark_reading
 
@@ -53,11 +53,7 @@ def fit(
     from docboltz.errors import InvalidParameter, OtherRun
 
     require_recipe(recipe)
-    if latent_words != "auto" and not latent_words.isdecimal():
-        raise InvalidParameter(
-            "--latent-words must be auto or a whole number of at least 0. "
-            f"Got {latent_words!r} instead."
-        )
+    latent = latent_words_of(latent_words)
     analysis = counting.analysis()
     min_df, max_df = counting.limits()
     report = ReadReport()
@@ -89,7 +85,7 @@ def fit(
         remark(f"There is a checkpoint in {checkpoint}: going on.", quiet=quiet or json)
     model = OverReplicatedSoftmax(
         topics,
-        latent_words="auto" if latent_words == "auto" else int(latent_words),
+        latent_words=latent,
         pretraining=pretraining,
         finetuning=settings["finetuning"],
         validation=Validation(share=validation) if validation else None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -26,3 +26,14 @@ def require_recipe(name: str) -> None:
     if name not in RECIPES:
         known = f"{', '.join(RECIPES[:-1])} or {RECIPES[-1]}"
         raise InvalidParameter(f"--recipe must be {known}. Got {name!r} instead.")
+
+
+def latent_words_of(given: str) -> int | Literal["auto"]:
+    """The number of latent words, or "auto"."""
+    if given == "auto":
+        return "auto"
+    if not given.isdecimal():
+        raise InvalidParameter(
+            f"--latent-words must be auto or a whole number of at least 0. Got {given!r} instead."
+        )
+    return int(given)
