@@ -10,7 +10,7 @@ from docboltz.errors import InvalidParameter
 from docboltz.evaluation.by_length import by_length
 from docboltz.reproduce import models, running
 from docboltz.reproduce.data import save_split
-from docboltz.reproduce.models import FULL, QUICK
+from docboltz.reproduce.models import FULL, KINDS, QUICK
 from docboltz.reproduce.report import write_report
 from docboltz.reproduce.running import pack_by_length, read_records, run_trials, unpack_by_length
 from docboltz.reproduce.trials import select, trials
@@ -118,12 +118,9 @@ def test_a_damaged_record_is_named(tmp_path):
         read_records(tmp_path)
 
 
-def test_perplexity_is_measured_on_the_same_short_documents(tiny):
-    split = tiny_split()
-    chosen = running.perplexity_documents(split, tiny)
-    assert chosen.shape == (10, 30)
-    assert chosen.sum(axis=1).max() <= tiny.longest
-    assert (chosen != running.perplexity_documents(split, tiny)).nnz == 0
+def test_a_model_trained_for_density_is_trained_longer_than_others():
+    usual, longer = (KINDS[model].effort(FULL).topic_model for model in ("RS", "RS-density"))
+    assert longer["finetuning"].updates > 5 * usual["finetuning"].updates
 
 
 def test_what_is_kept_by_length_is_what_is_plotted():

@@ -68,8 +68,6 @@ class Contender:
     """An estimator that is not fitted yet."""
     has_topics: bool = False
     """Whether features are topics: not negative, and described by words."""
-    learnt: tuple[str, ...] = ()
-    """Attributes whose numbers are its parameters."""
     cost: int = 0
     """The dearest are trained last, so that there is something to look at soon."""
     needs_likelihood_training: bool = False
@@ -101,9 +99,6 @@ def _lda(effort: Effort) -> LatentDirichletAllocation:
     return LatentDirichletAllocation(effort.topics, **usual, random_state=effort.seed)
 
 
-_SOFTMAX = ("components_", "intercept_visible_", "intercept_hidden_")
-_NADE = ("components_", "intercept_hidden_", "output_weights_", "output_intercept_")
-
 CONTENDERS = {
     contender.name: contender
     for contender in (
@@ -113,7 +108,6 @@ CONTENDERS = {
             "Over-Replicated Softmax, fast inference",
             _over_replicated,
             has_topics=True,
-            learnt=_SOFTMAX,
             needs_likelihood_training=True,
             cost=5,
         ),
@@ -123,7 +117,6 @@ CONTENDERS = {
             "Replicated Softmax: the same without latent words",
             _replicated,
             has_topics=True,
-            learnt=_SOFTMAX,
             needs_likelihood_training=True,
             cost=4,
         ),
@@ -132,7 +125,6 @@ CONTENDERS = {
             "DocNADE",
             "neural autoregressive topic model, full softmax",
             _docnade,
-            learnt=_NADE,
             cost=3,
         ),
         Contender(
@@ -141,7 +133,6 @@ CONTENDERS = {
             "latent Dirichlet allocation",
             _lda,
             has_topics=True,
-            learnt=("components_", "alpha_"),
             cost=2,
         ),
         Contender(
@@ -149,18 +140,14 @@ CONTENDERS = {
             "LSI",
             "truncated SVD of tf-idf weights",
             lambda effort: LSI(effort.topics, random_state=effort.seed),
-            learnt=("components_", "idf_"),
             cost=1,
         ),
-        Contender(
-            "tfidf", "TF-IDF", "weighted words, no topics", lambda _: TfIdf(), learnt=("idf_",)
-        ),
+        Contender("tfidf", "TF-IDF", "weighted words, no topics", lambda _: TfIdf()),
         Contender(
             "unigram",
             "Unigram",
             "words by their frequency: a likelihood and no features",
             lambda _: Unigram(),
-            learnt=("word_frequency_",),
         ),
     )
 }

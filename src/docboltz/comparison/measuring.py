@@ -33,6 +33,16 @@ NO_DENSITY = (
 )
 ENOUGH_SECONDS = 0.3
 """Time over which the speed of inference is measured."""
+LEARNT = (
+    "components_",
+    "intercept_visible_",
+    "intercept_hidden_",
+    "output_weights_",
+    "output_intercept_",
+    "alpha_",
+    "idf_",
+)
+"""Attributes in which models keep what they have learnt."""
 WORDS_PER_TOPIC = 10
 SHOWN_TOPICS = 8
 ENOUGH_TO_CHOOSE = 100
@@ -99,17 +109,28 @@ class Task:
         """Choose the documents to predict, and those with labels."""
         labelled = parts.labelled()
         split = labelled if isinstance(labelled, LabelledSplit) else None
-        return cls(parts, split, choose_to_predict(parts.test, seed, device), device, shown)
+        return cls(parts, split, to_predict(parts.test, seed, device), device, shown)
 
 
-def choose_to_predict(test: Corpus, seed: int, device: str) -> csr_array:
-    """Counts of documents that are not too long, a limited number by chance; or of any."""
-    on_cpu = choose_device(device, "choose_to_predict").type == "cpu"
+def to_predict(test: Corpus, seed: int, device: str) -> csr_array:
+    """Counts of the documents to measure perplexity on: not too many for the device."""
+    on_cpu = choose_device(device, "to_predict").type == "cpu"
     most = LIKELIHOOD_DOCUMENTS_ON_CPU if on_cpu else LIKELIHOOD_DOCUMENTS
-    short = np.flatnonzero(test.lengths <= LIKELIHOOD_WORDS)
-    some = short if len(short) else np.arange(len(test))
-    chosen = np.random.default_rng(seed).permutation(some)[:most]
-    return test.counts[np.sort(chosen)]
+    return choose_to_predict(test.counts, most, LIKELIHOOD_WORDS, seed=seed)
+
+
+def choose_to_predict(counts: csr_array, most: int, longest: int, *, seed: int) -> csr_array:
+    """Some documents with words, by chance: not too long ones, unless there are no others."""
+    n = np.asarray(counts.sum(axis=1)).reshape(-1)
+    suited = np.flatnonzero((n > 0) & (n <= longest))
+    some = suited if len(suited) else np.flatnonzero(n)
+    return counts[np.sort(np.random.default_rng(seed).permutation(some)[:most])]
+
+
+def n_parameters(model: Any) -> int:
+    """How many numbers a fitted model has learnt."""
+    n = sum(np.size(getattr(model, name)) for name in LEARNT if hasattr(model, name))
+    return int(n or np.size(model.word_frequency_))  # the unigram model has nothing else
 
 
 def measure(contender: Contender, effort: Effort, task: Task) -> Measured:
@@ -127,9 +148,7 @@ def measure(contender: Contender, effort: Effort, task: Task) -> Measured:
             return found
         with progress_bar(f"{contender.title}: ", "measured", shown=task.shown) as show:
             show(0, None)
-            found.n_parameters = sum(
-                np.asarray(getattr(model, name)).size for name in contender.learnt
-            )
+            found.n_parameters = n_parameters(model)
             if hasattr(model, "transform"):
                 _attempt(
                     found, "features", lambda: _measure_features(model, contender, task, found)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from docboltz.comparison.contenders import CONTENDERS, Effort
-from docboltz.comparison.measuring import choose_to_predict, plain, reason_of
+from docboltz.comparison.measuring import plain, reason_of, to_predict
 from docboltz.comparison.parts import Parts
 from docboltz.errors import InvalidParameter, is_whole, require
 from docboltz.evaluation.classification import (
@@ -139,7 +139,7 @@ def _try(parts: Parts, labelled: LabelledSplit | str, by: By, effort: Effort) ->
         if isinstance(labelled, LabelledSplit) and by != "likelihood":
             value = _by_labels(model, labelled, by, effort.device)
         else:
-            counts = choose_to_predict(parts.test, effort.seed, effort.device)
+            counts = to_predict(parts.test, effort.seed, effort.device)
             found = model.perplexity(counts, random_state=effort.seed)
             value, error = found.value, found.error
     except Exception as wrong:  # of any kind: the other sizes go on

@@ -113,14 +113,32 @@ class Kind:
     """The one number of topics it is tried with."""
     topic_model: bool = False
     """Whether it is the paper's model, with or without latent words."""
+    latent: bool = False
+    """Whether it has latent words."""
+    for_density: bool = False
+    """Whether it is trained for its density, which takes so long that it is done once only: with
+    one seed, on one dataset, and not in a quick run."""
 
-    @property
-    def latent(self) -> bool:
-        """Whether it has latent words."""
-        return self.topic_model and self.label != "RS"
+    def effort(self, usual: Effort) -> Effort:
+        """What goes into it where so much goes into others."""
+        if not self.for_density:
+            return usual
+        return replace(usual, topic_model=MappingProxyType(dict(recipe("density"))))
+
+    def takes_part(self, effort: Effort, dataset: str, n_topics: int, seed: int) -> bool:
+        """Tell whether it is trained with this number of topics, 0 for none, and this seed."""
+        if not self.sized:
+            return n_topics == seed == 0
+        if n_topics == 0 or self.only_at not in (None, n_topics):
+            return False
+        if self.for_density and (seed > 0 or dataset != effort.datasets[0]):
+            return False
+        return self.only_at is None or effort.name != "quick"
 
 
-def _ors(latent_words: Any) -> Callable[[int, int, str, Effort], Any]:
+def _ors(label: str, latent_words: Any, **how: Any) -> Kind:
+    """The paper's model with so many latent words."""
+
     def make(n_topics: int, seed: int, device: str, effort: Effort) -> OverReplicatedSoftmax:
         return OverReplicatedSoftmax(
             n_topics,
@@ -130,7 +148,7 @@ def _ors(latent_words: Any) -> Callable[[int, int, str, Effort], Any]:
             **effort.topic_model,
         )
 
-    return make
+    return Kind(label, make, topic_model=True, latent=True, **how)
 
 
 def _rs(n_topics: int, seed: int, device: str, effort: Effort) -> ReplicatedSoftmax:
@@ -153,17 +171,19 @@ def _lda(n_topics: int, seed: int, device: str, effort: Effort) -> LatentDirichl
 
 
 KINDS = {
-    "ORS-M100": Kind("ORS, M = 100", _ors(100), topic_model=True),
+    "ORS-M100": _ors("ORS, M = 100", 100),
     "RS": Kind("RS", _rs, topic_model=True),
     "DocNADE": Kind("DocNADE", _docnade),
-    "ORS-M50": Kind("ORS, M = 50", _ors(50), topic_model=True),
-    "ORS-MN": Kind("ORS, M = N", _ors(ProportionalLatentWords(1.0)), only_at=128, topic_model=True),
-    "ORS-upto": Kind(
+    "ORS-M50": _ors("ORS, M = 50", 50),
+    "ORS-MN": _ors("ORS, M = N", ProportionalLatentWords(1.0), only_at=128),
+    "ORS-upto": _ors(
         f"ORS, M = {LONGEST_WITH_LATENT_WORDS} − N",
-        _ors(LatentWordsUpTo(LONGEST_WITH_LATENT_WORDS)),
+        LatentWordsUpTo(LONGEST_WITH_LATENT_WORDS),
         only_at=128,
-        topic_model=True,
     ),
+    "RS-density": Kind("RS, for density", _rs, only_at=128, topic_model=True, for_density=True),
+    "ORS-M50-density": _ors("ORS, M = 50, for density", 50, only_at=128, for_density=True),
+    "ORS-M100-density": _ors("ORS, M = 100, for density", 100, only_at=128, for_density=True),
     "LSI": Kind("LSI", lambda n, seed, *_: LSI(n, random_state=seed), density=False),
     "TF-IDF": Kind("TF-IDF", lambda *_: TfIdf(), sized=False, density=False),
     "Unigram": Kind("unigram", lambda *_: Unigram(), sized=False, features=False),

@@ -18,6 +18,7 @@ import torch
 from scipy.sparse import csr_array, issparse
 
 from docboltz import __version__
+from docboltz.comparison.measuring import choose_to_predict, n_parameters
 from docboltz.corpus.cache import written_whole
 from docboltz.corpus.checks import check_counts
 from docboltz.device import choose_device
@@ -38,15 +39,6 @@ Say = Callable[[str], None]
 
 REHEARSAL_DOCUMENTS = 600
 DONE, FAILED, SKIPPED = "done", "failed", "skipped"
-LEARNT = (
-    "components_",
-    "intercept_visible_",
-    "intercept_hidden_",
-    "output_weights_",
-    "output_intercept_",
-    "alpha_",
-)
-"""What models have learnt, beside one number for each word in those that have none of these."""
 
 
 def read_records(folder: Path) -> dict[str, Record]:
@@ -103,14 +95,6 @@ def hardware(device: str) -> str:
     return f"CPU ({platform.machine()}, {threads} of {os.cpu_count()} cores)"
 
 
-def perplexity_documents(split: LabelledSplit, effort: Effort) -> csr_array:
-    """Test documents to measure perplexity on: the same for every model and seed."""
-    n = split.test_lengths
-    suited = np.flatnonzero((n > 0) & (n <= effort.longest))
-    chosen = np.random.RandomState(0).permutation(suited)[: effort.n_documents]
-    return split.test[np.sort(chosen)]
-
-
 def _attempt(
     trial: Trial,
     split: LabelledSplit,
@@ -119,6 +103,7 @@ def _attempt(
     rehearsals: set[tuple[str, str, int]],
 ) -> Record:
     """The record of a trial, whatever becomes of it."""
+    effort = trial.kind.effort(effort)
     record: Record = {
         "name": trial.name,
         "dataset": trial.dataset,
@@ -173,7 +158,7 @@ def _measure(trial: Trial, split: LabelledSplit, effort: Effort, device: str) ->
     with _timed(seconds, "training"):
         model.fit(split.train)
     found: Record = {"settings": repr(model), "seconds": seconds}
-    found["n_parameters"] = _n_parameters(model, split)
+    found["n_parameters"] = n_parameters(model)
     if trial.kind.latent:
         lengths = torch.as_tensor(split.train.sum(axis=1), dtype=torch.float64)
         found["mean_latent_words"] = float(model.latent_words_(lengths).mean())
@@ -193,7 +178,8 @@ def _measure(trial: Trial, split: LabelledSplit, effort: Effort, device: str) ->
             "by_length": pack_by_length(scores.retrieval_by_length),
         }
     if trial.measures_density:
-        documents = perplexity_documents(split, effort)
+        # The same for every model and seed.
+        documents = choose_to_predict(split.test, effort.n_documents, effort.longest, seed=0)
         with _timed(seconds, "perplexity"):
             best = model.perplexity(documents, random_state=trial.seed)
             found["perplexity"] = _described(best)
@@ -269,11 +255,6 @@ def unpack_by_length(packed: Record) -> ByLength:
         np.array(packed["bin_edges"]),
         packed["n_left_out"],
     )
-
-
-def _n_parameters(model: Any, split: LabelledSplit) -> int:
-    learnt = (np.size(getattr(model, name)) for name in LEARNT if hasattr(model, name))
-    return int(sum(learnt)) or int(split.train.shape[1])
 
 
 def _rounded(values: Any) -> list[float]:

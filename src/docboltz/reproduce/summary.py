@@ -125,6 +125,9 @@ def claims(results: Results) -> list[Claim]:
         text = f"{notes.title}: perplexity of ORS 128 below that of RS 128"
         for method, how in (("bound", "the paper's bound"), ("perplexity", "importance sampling")):
             found.append(_predicts_better(results, dataset, f"{text}, by {how}", method))
+        if results.of(dataset, "ORS-M100-density", 128):
+            text += ", both trained for density, by importance sampling"
+            found.append(_predicts_better(results, dataset, text, "perplexity", "-density"))
     return found
 
 
@@ -171,9 +174,11 @@ def _margin_claim(results: Results, dataset: str) -> Claim:
     return Claim(text, holds, f"Margin in MAP by fifth of query length, shortest first: {said}.")
 
 
-def _predicts_better(results: Results, dataset: str, text: str, method: str) -> Claim:
-    own = results.stat(dataset, ORS, 128, method, "value")
-    other = results.stat(dataset, RS, 128, "perplexity", "value")
+def _predicts_better(
+    results: Results, dataset: str, text: str, method: str, training: str = ""
+) -> Claim:
+    own = results.stat(dataset, ORS + training, 128, method, "value")
+    other = results.stat(dataset, RS + training, 128, "perplexity", "value")
     if own is None or other is None:
         return Claim(text, None, "ORS or RS was not run.")
     detail = f"ORS {own.mean:,.0f}, RS {other.mean:,.0f}{_noise(own, other)}."

@@ -53,9 +53,10 @@ class Trial:
             return 2.0
         if self.model == "LDA":
             return 300.0 * self.n_topics / 128 if find_spec("tomotopy") else 0.0
+        longer = 8.0 if self.kind.for_density else 1.0  # training takes, not measuring
         if cuda or not self.kind.topic_model:
-            return 20.0 + self.n_topics / 20
-        return 500.0 * self.n_topics / 128
+            return 15.0 + longer * self.n_topics / 20
+        return 500.0 * longer * self.n_topics / 128
 
 
 def trials(effort: Effort, n_seeds: int) -> list[Trial]:
@@ -63,20 +64,13 @@ def trials(effort: Effort, n_seeds: int) -> list[Trial]:
     found = []
     for seed in range(n_seeds):
         for dataset in effort.datasets:
-            for size in effort.n_topics:
+            for size in (*effort.n_topics, 0):
                 found += [
                     Trial(dataset, model, size, seed)
                     for model, kind in KINDS.items()
-                    if kind.sized and kind.only_at in (None, size) and _takes_part(kind, effort)
+                    if kind.takes_part(effort, dataset, size, seed)
                 ]
-            if seed == 0:
-                found += [Trial(dataset, m, 0, 0) for m, kind in KINDS.items() if not kind.sized]
     return found
-
-
-def _takes_part(kind: Kind, effort: Effort) -> bool:
-    """All of them do, but for the two other policies of latent words in the quick run."""
-    return kind.only_at is None or effort.name != "quick"
 
 
 def part_of(all_trials: Sequence[Trial], part: str) -> list[Trial]:
