@@ -10,7 +10,7 @@ import numpy as np
 
 from docboltz.evaluation.by_length import by_length
 from docboltz.evaluation.retrieval import RECALL_POINTS
-from docboltz.reproduce.running import pack_by_length
+from docboltz.reproduce.measuring import pack_by_length
 from docboltz.reproduce.trials import Trial
 
 

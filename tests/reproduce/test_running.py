@@ -1,18 +1,22 @@
 """Trials that are run, kept, skipped and tried again."""
 
+import multiprocessing
 import subprocess
 import sys
+from concurrent.futures import wait
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from docboltz.errors import InvalidParameter
 from docboltz.evaluation.by_length import by_length
-from docboltz.reproduce import models, running
+from docboltz.reproduce import measuring, models, running
 from docboltz.reproduce.data import save_split
+from docboltz.reproduce.measuring import pack_by_length, unpack_by_length
 from docboltz.reproduce.models import FULL, KINDS, QUICK
 from docboltz.reproduce.report import write_report
-from docboltz.reproduce.running import pack_by_length, read_records, run_trials, unpack_by_length
+from docboltz.reproduce.running import read_records, run_trials
 from docboltz.reproduce.trials import select, trials
 
 from .conftest import tiny_split
@@ -53,6 +57,35 @@ def test_every_model_from_documents_to_report(tmp_path, tiny, monkeypatch):
     assert ": not run." not in page
 
 
+def test_helpers_beside_a_gpu_change_no_figure(tmp_path, tiny):
+    """As far as can be told without one: the same trials by helpers, on the CPU."""
+    some = [*select(ALL, "_ORS-M50_"), *select(ALL, "_LSI_"), *select(ALL, "_LDA_")]
+    few = replace(tiny, n_documents=2)
+    run(some, tmp_path / "alone", few)
+    shared = running.Run(tmp_path / "helped", lambda _: tiny_split(), few, print, 3)
+    running.run_beside_gpu(some, shared, "cpu")
+    alone, helped = read_records(tmp_path / "alone"), read_records(tmp_path / "helped")
+    for found in (*alone.values(), *helped.values()):
+        assert found["status"] == "done"
+        assert found.pop("seconds")["evaluation"] > 0
+        del found["hardware"]
+    assert helped == alone
+
+
+def test_an_interrupt_ends_the_helpers_and_keeps_what_is_done(tmp_path, tiny, monkeypatch):
+    shared = running.Run(tmp_path, lambda _: tiny_split(), tiny, print, 2)
+
+    def interrupted(pending, **how):
+        wait(pending, **how)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(running, "wait", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        running.run_beside_gpu([*select(ALL, "_LSI_"), *select(ALL, "_TF-IDF")], shared, "cpu")
+    assert read_records(tmp_path)
+    assert multiprocessing.active_children() == []
+
+
 def test_documents_of_many_labels(tmp_path, tiny):
     run(select(ALL, "_LSI_"), tmp_path, tiny, tiny_split(multilabel=True))
     (found,) = read_records(tmp_path).values()
@@ -67,9 +100,8 @@ def test_after_an_interruption_only_the_rest_is_run(tmp_path, tiny, monkeypatch)
         tried.append(trial.name)
         if len(tried) == 3:
             raise KeyboardInterrupt
-        return {}
 
-    monkeypatch.setattr(running, "_measure", measure)
+    monkeypatch.setattr(measuring, "_measure", measure)
     with pytest.raises(KeyboardInterrupt):
         run(some, tmp_path, tiny)
     assert len(read_records(tmp_path)) == 2
@@ -83,9 +115,8 @@ def test_what_failed_is_recorded_and_tried_again(tmp_path, tiny, monkeypatch):
     def measure(trial, *_):
         if broken[0] and trial is some[0]:
             raise ArithmeticError("fell apart")
-        return {}
 
-    monkeypatch.setattr(running, "_measure", measure)
+    monkeypatch.setattr(measuring, "_measure", measure)
     assert any("failed: ArithmeticError: fell apart" in line for line in run(some, tmp_path, tiny))
     assert sorted(r["status"] for r in read_records(tmp_path).values()) == ["done", "failed"]
     broken[0] = False
@@ -115,6 +146,9 @@ def test_a_damaged_record_is_named(tmp_path):
     (tmp_path / "trials").mkdir()
     (tmp_path / "trials" / "x.json").write_text("{", encoding="utf-8")
     with pytest.raises(InvalidParameter, match=r"x\.json is not the record"):
+        read_records(tmp_path)
+    (tmp_path / "trials" / "x.json").write_text('{"model": "oracle"}', encoding="utf-8")
+    with pytest.raises(InvalidParameter, match=r"x\.json is of a model that this version"):
         read_records(tmp_path)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import Any
 
 from docboltz.baselines import LSI, DocNADE, LatentDirichletAllocation, TfIdf, Unigram
@@ -57,7 +56,7 @@ FULL = Effort(
     datasets=("20news-2000", "rcv1v2-27k"),
     n_topics=(128, 512),
     n_seeds=3,
-    topic_model=MappingProxyType(dict(recipe("full"))),
+    topic_model=dict(recipe("full")),
     C=None,
     n_documents=1000,
     longest=1000,
@@ -67,17 +66,15 @@ QUICK = Effort(
     datasets=("20news-2000",),
     n_topics=(128,),
     n_seeds=1,
-    topic_model=MappingProxyType(
-        {
-            "pretraining": recipe("full")["pretraining"],
-            "finetuning": Finetuning(updates=600, batch_size=256, rungs=128, bridge=32, sweeps=2),
-        }
-    ),
+    topic_model={
+        "pretraining": recipe("full")["pretraining"],
+        "finetuning": Finetuning(updates=600, batch_size=256, rungs=128, bridge=32, sweeps=2),
+    },
     C=FIXED_C,
     n_documents=200,
     longest=100,
-    docnade=MappingProxyType({"updates": 1000}),
-    lda=MappingProxyType({"sweeps": 150, "inference_sweeps": 20, "particles": 50, "moves": 5}),
+    docnade={"updates": 1000},
+    lda={"sweeps": 150, "inference_sweeps": 20, "particles": 50, "moves": 5},
     remark=(
         "This is a reduced run (`--quick`): 20 Newsgroups alone, 128 topics, one seed; Replicated "
         "and Over-Replicated Softmax with 600 updates of maximum likelihood instead of 3,000 "
@@ -115,6 +112,8 @@ class Kind:
     """Whether it is the paper's model, with or without latent words."""
     latent: bool = False
     """Whether it has latent words."""
+    on_device: bool = False
+    """Whether a GPU trains it, where there is one."""
     for_density: bool = False
     """Whether it is trained for its density, which takes so long that it is done once only: with
     one seed, on one dataset, and not in a quick run."""
@@ -123,7 +122,7 @@ class Kind:
         """What goes into it where so much goes into others."""
         if not self.for_density:
             return usual
-        return replace(usual, topic_model=MappingProxyType(dict(recipe("density"))))
+        return replace(usual, topic_model=dict(recipe("density")))
 
     def takes_part(self, effort: Effort, dataset: str, n_topics: int, seed: int) -> bool:
         """Tell whether it is trained with this number of topics, 0 for none, and this seed."""
@@ -148,11 +147,16 @@ def _ors(label: str, latent_words: Any, **how: Any) -> Kind:
             **effort.topic_model,
         )
 
-    return Kind(label, make, topic_model=True, latent=True, **how)
+    return Kind(label, make, topic_model=True, latent=True, on_device=True, **how)
 
 
-def _rs(n_topics: int, seed: int, device: str, effort: Effort) -> ReplicatedSoftmax:
-    return ReplicatedSoftmax(n_topics, device=device, random_state=seed, **effort.topic_model)
+def _rs(label: str, **how: Any) -> Kind:
+    """The same without latent words."""
+
+    def make(n_topics: int, seed: int, device: str, effort: Effort) -> ReplicatedSoftmax:
+        return ReplicatedSoftmax(n_topics, device=device, random_state=seed, **effort.topic_model)
+
+    return Kind(label, make, topic_model=True, on_device=True, **how)
 
 
 def _docnade(n_topics: int, seed: int, device: str, effort: Effort) -> DocNADE:
@@ -172,8 +176,8 @@ def _lda(n_topics: int, seed: int, device: str, effort: Effort) -> LatentDirichl
 
 KINDS = {
     "ORS-M100": _ors("ORS, M = 100", 100),
-    "RS": Kind("RS", _rs, topic_model=True),
-    "DocNADE": Kind("DocNADE", _docnade),
+    "RS": _rs("RS"),
+    "DocNADE": Kind("DocNADE", _docnade, on_device=True),
     "ORS-M50": _ors("ORS, M = 50", 50),
     "ORS-MN": _ors("ORS, M = N", ProportionalLatentWords(1.0), only_at=128),
     "ORS-upto": _ors(
@@ -181,7 +185,7 @@ KINDS = {
         LatentWordsUpTo(LONGEST_WITH_LATENT_WORDS),
         only_at=128,
     ),
-    "RS-density": Kind("RS, for density", _rs, only_at=128, topic_model=True, for_density=True),
+    "RS-density": _rs("RS, for density", only_at=128, for_density=True),
     "ORS-M50-density": _ors("ORS, M = 50, for density", 50, only_at=128, for_density=True),
     "ORS-M100-density": _ors("ORS, M = 100, for density", 100, only_at=128, for_density=True),
     "LSI": Kind("LSI", lambda n, seed, *_: LSI(n, random_state=seed), density=False),

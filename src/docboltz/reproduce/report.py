@@ -11,13 +11,9 @@ from typing import Any
 from docboltz.corpus.cache import written_whole
 from docboltz.reproduce import paper
 from docboltz.reproduce.data import NOTES
+from docboltz.reproduce.measuring import DONE, Record, unpack_by_length
 from docboltz.reproduce.models import EFFORTS, FULL, KINDS
-from docboltz.reproduce.running import (
-    DONE,
-    Record,
-    read_records,
-    unpack_by_length,
-)
+from docboltz.reproduce.running import read_records
 from docboltz.reproduce.summary import ORS, RS, Results, Stat, claims, plain, signed
 from docboltz.reproduce.trials import DENSITY_TOPICS, trials
 

@@ -1,44 +1,36 @@
-"""Run trials, one file each: what is done stays done, what failed is tried again."""
+"""Run trials, one file each: what is done stays done, what failed is tried again.
+
+With a GPU, models that need none are trained in other processes meanwhile, and so are the features
+of those that do judged: choosing the classifiers' penalty takes longer than training does.
+"""
 
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
-import platform
-import time
-import warnings
+import signal
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import torch
-from scipy.sparse import csr_array, issparse
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # scikit-learn's
 
-from docboltz import __version__
-from docboltz.comparison.measuring import choose_to_predict, n_parameters
 from docboltz.corpus.cache import written_whole
-from docboltz.corpus.checks import check_counts
 from docboltz.device import choose_device
 from docboltz.errors import InvalidParameter
-from docboltz.estimator.density import Perplexity, measure_perplexity
-from docboltz.evaluation.by_length import ByLength
-from docboltz.evaluation.retrieval import RECALL_POINTS
-from docboltz.evaluation.suite import LabelledSplit, evaluate_features
-from docboltz.inference import to_torch
-from docboltz.likelihood import numerator
-from docboltz.model.parameters import Parameters
-from docboltz.reproduce.models import Effort, Unavailable, rehearsed
+from docboltz.evaluation.suite import LabelledSplit
+from docboltz.reproduce.measuring import DONE, Record, attempt, hardware, judge, train
+from docboltz.reproduce.models import KINDS, Effort
 from docboltz.reproduce.trials import Trial
 
-Record = dict[str, Any]
 Load = Callable[[str], LabelledSplit]
 Say = Callable[[str], None]
 
-REHEARSAL_DOCUMENTS = 600
-DONE, FAILED, SKIPPED = "done", "failed", "skipped"
+JUDGES = 0.25
+"""Share of the cores that judge features; but for one, the others train models without a GPU."""
 
 
 def read_records(folder: Path) -> dict[str, Record]:
@@ -51,6 +43,10 @@ def read_records(folder: Path) -> dict[str, Record]:
             raise InvalidParameter(
                 f"{file} is not the record of a trial: {error}. Remove it to have it run anew."
             ) from error
+        if found[file.stem]["model"] not in KINDS:
+            raise InvalidParameter(
+                f"{file} is of a model that this version of docboltz does not know."
+            )
     return found
 
 
@@ -75,190 +71,87 @@ def run_trials(
     seconds = sum(t.expected_seconds(effort, cuda=place == "cuda") for t in left)
     kept = f"; {len(trials) - len(left)} done already" if len(left) < len(trials) else ""
     say(f"{len(left)} trials on {hardware(place)}, about {seconds / 60:.0f} minutes{kept}")
-    splits: dict[str, LabelledSplit] = {}
-    rehearsals: set[tuple[str, str, int]] = set()
-    for number, trial in enumerate(left, 1):
-        if trial.dataset not in splits:
-            splits = {trial.dataset: load(trial.dataset)}  # one at a time in memory
-        begin = time.perf_counter()
-        record = _attempt(trial, splits[trial.dataset], effort, place, rehearsals)
-        _write(record, folder / "trials" / f"{trial.name}.json")
-        spent = time.perf_counter() - begin
-        say(f"[{number}/{len(left)}] {trial.name}: {_in_short(record)} ({spent:.0f} s)")
+    run = Run(folder, load, effort, say, len(left))
+    if place == "cpu":
+        for trial in left:
+            run.keep(attempt(trial, run.documents(trial), effort, "cpu"))
+    else:
+        run_beside_gpu(left, run, place)
 
 
-def hardware(device: str) -> str:
-    """What the arithmetic runs on."""
-    if device == "cuda":
-        return str(torch.cuda.get_device_name())
-    threads = torch.get_num_threads()
-    return f"CPU ({platform.machine()}, {threads} of {os.cpu_count()} cores)"
+class Run:
+    """What all trials of a run share."""
+
+    def __init__(self, folder: Path, load: Load, effort: Effort, say: Say, n: int) -> None:
+        self.effort = effort
+        self._folder, self._load, self._say, self._n = folder, load, say, n
+        self._kept = 0
+        self._dataset: tuple[str, LabelledSplit] | None = None
+
+    def documents(self, trial: Trial) -> LabelledSplit:
+        """The documents of a trial; those of one dataset at a time are kept in memory."""
+        if self._dataset is None or self._dataset[0] != trial.dataset:
+            self._dataset = trial.dataset, self._load(trial.dataset)
+        return self._dataset[1]
+
+    def keep(self, record: Record) -> None:
+        """Write down what became of a trial."""
+        with written_whole(self._folder / "trials" / f"{record['name']}.json") as draft:
+            draft.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+        self._kept += 1
+        seconds = sum(record["seconds"].values())
+        told = f"{record['name']}: {_in_short(record)} ({seconds:.0f} s)"
+        self._say(f"[{self._kept}/{self._n}] {told}")
 
 
-def _attempt(
-    trial: Trial,
-    split: LabelledSplit,
-    effort: Effort,
-    device: str,
-    rehearsals: set[tuple[str, str, int]],
-) -> Record:
-    """The record of a trial, whatever becomes of it."""
-    effort = trial.kind.effort(effort)
-    record: Record = {
-        "name": trial.name,
-        "dataset": trial.dataset,
-        "model": trial.model,
-        "n_topics": trial.n_topics,
-        "seed": trial.seed,
-        "effort": effort.name,
-        "status": DONE,
-        "hardware": hardware(device),
-        "torch": torch.__version__,
-        "docboltz": __version__,
-        "date": datetime.now(UTC).date().isoformat(),
-        "data": {
-            "train": split.train.shape[0],
-            "test": split.test.shape[0],
-            "words": split.train.shape[1],
-            "mean_length": float(split.train.sum() / split.train.shape[0]),
-        },
-    }
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
+def run_beside_gpu(trials: Sequence[Trial], run: Run, device: str) -> None:
+    """Train one model after the other on the GPU, and do all the rest on the other cores."""
+    cores = os.cpu_count() or 1
+    n_judges = max(1, round(JUDGES * cores))
+    pending: set[Future[Record]] = set()
+
+    def keep_ready() -> None:
+        for future in [future for future in pending if future.done()]:
+            pending.remove(future)
+            run.keep(future.result())
+
+    with _helpers(n_judges) as judges, _helpers(max(1, cores - n_judges - 1)) as trainers:
         try:
-            _rehearse(trial, split, effort, device, rehearsals)
-            record |= _measure(trial, split, effort, device)
-        except Unavailable as error:
-            record |= {"status": SKIPPED, "reason": str(error)}
-        except Exception as error:  # one trial's trouble is not the others'
-            record |= {"status": FAILED, "reason": f"{type(error).__name__}: {error}"}
-    record["warnings"] = sorted({str(warning.message) for warning in said})
-    return record
+            others = [trial for trial in trials if not trial.kind.on_device]
+            for trial in sorted(others, key=lambda t: -t.expected_seconds(run.effort, cuda=False)):
+                split = run.documents(trial)
+                pending.add(trainers.submit(attempt, trial, split, run.effort, "cpu"))
+            for trial in trials:
+                if trial.kind.on_device:
+                    split = run.documents(trial)
+                    trained = train(trial, split, run.effort, device)
+                    pending.add(judges.submit(judge, *trained, split, run.effort, "cpu"))
+                keep_ready()
+            while pending:
+                wait(pending, return_when=FIRST_COMPLETED)
+                keep_ready()
+        finally:
+            keep_ready()  # Ctrl-C may have come at any time
 
 
-def _rehearse(
-    trial: Trial,
-    split: LabelledSplit,
-    effort: Effort,
-    device: str,
-    rehearsals: set[tuple[str, str, int]],
-) -> None:
-    """Compile kernels, which is done once and for all, before any clock runs."""
-    key = trial.dataset, trial.model, trial.n_topics
-    if device == "cpu" or not trial.kind.topic_model or key in rehearsals:
-        return
-    rehearsals.add(key)
-    model = trial.kind.make(trial.n_topics, trial.seed, device, rehearsed(effort))
-    model.fit(split.train[:REHEARSAL_DOCUMENTS])
+@contextmanager
+def _helpers(n: int) -> Iterator[Executor]:
+    """So many processes of one thread each. An error ends them, and drops what they have to do."""
+    pool = ProcessPoolExecutor(n, multiprocessing.get_context("spawn"), _begin_helping)
+    try:
+        yield pool
+    except BaseException:
+        for child in multiprocessing.active_children():
+            child.terminate()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
-def _measure(trial: Trial, split: LabelledSplit, effort: Effort, device: str) -> Record:
-    seconds: dict[str, float] = {}
-    model = trial.kind.make(trial.n_topics, trial.seed, device, effort)
-    with _timed(seconds, "training"):
-        model.fit(split.train)
-    found: Record = {"settings": repr(model), "seconds": seconds}
-    found["n_parameters"] = n_parameters(model)
-    if trial.kind.latent:
-        lengths = torch.as_tensor(split.train.sum(axis=1), dtype=torch.float64)
-        found["mean_latent_words"] = float(model.latent_words_(lengths).mean())
-    if trial.kind.features:
-        with _timed(seconds, "inference"):
-            features, test_features = model.transform(split.train), model.transform(split.test)
-        with _timed(seconds, "evaluation"):
-            C = effort.penalty(sparse=issparse(features))
-            scores = evaluate_features(features, test_features, split, device=device, C=C)
-        found |= {
-            "mean_average_precision": scores.mean_average_precision,
-            "precision_at_10": scores.precision_at_10,
-            "classification": scores.classification_score,
-            "C": scores.classification.C,
-            "recall_points": list(RECALL_POINTS),
-            "precision_at_recall": _rounded(scores.precision_at_recall),
-            "by_length": pack_by_length(scores.retrieval_by_length),
-        }
-    if trial.measures_density:
-        # The same for every model and seed.
-        documents = choose_to_predict(split.test, effort.n_documents, effort.longest, seed=0)
-        with _timed(seconds, "perplexity"):
-            best = model.perplexity(documents, random_state=trial.seed)
-            found["perplexity"] = _described(best)
-            if trial.kind.latent:
-                found["bound"] = _described(_bound(model, documents, best, device))
-    return found
-
-
-def _bound(model: Any, documents: csr_array, best: Perplexity, device: str) -> Perplexity:
-    """The paper's perplexity, by the mean-field bound, with the log ζ that is known already."""
-    arrays = model.components_, model.intercept_hidden_, model.intercept_visible_
-    p = Parameters(*(torch.as_tensor(array, device=device) for array in arrays))
-    counts = to_torch(check_counts(documents, "docboltz reproduce"))
-    n = counts.lengths.to(device, torch.float64)
-    assert best.log_partition is not None
-    generator = torch.Generator(device)  # a bound draws nothing
-    found = numerator(p, counts, model.latent_words_(n), "bound", generator=generator)
-    return measure_perplexity(
-        "docboltz reproduce",
-        found.value - best.log_partition.value,
-        n,
-        method="bound",
-        partition=best.log_partition,
-    )
-
-
-def _described(found: Perplexity) -> Record:
-    zeta = found.log_partition
-    return {
-        "value": found.value,
-        "error": found.error,
-        "documents_error": found.documents_error,
-        "numerator_error": found.numerator_error,
-        "partition_error": found.partition_error,
-        "largest_log_partition_error": None if zeta is None else float(zeta.error.max()),
-        "method": found.method,
-        "n_documents": found.n_documents,
-    }
-
-
-def pack_by_length(found: ByLength) -> Record:
-    """A measure by length with one entry for each length, as it is plotted, and its fifths."""
-    length, where, n = np.unique(found.length, return_inverse=True, return_counts=True)
-    return {
-        "length": length.tolist(),
-        "n": n.tolist(),
-        "value": _rounded(np.bincount(where, found.value) / n),
-        "smoothed": _rounded(np.bincount(where, found.smoothed) / n),
-        "window": found.window,
-        "decile_boundaries": found.decile_boundaries.tolist(),
-        "histogram": found.histogram.tolist(),
-        "bin_edges": found.bin_edges.tolist(),
-        "n_left_out": found.n_left_out,
-        "fifths": found.mean_by_fifth.tolist() if len(found.value) >= 5 else None,
-        "fifth_lengths": [
-            [int(group[0]), int(group[-1])]
-            for group in np.array_split(found.length, 5)
-            if len(group)
-        ],
-    }
-
-
-def unpack_by_length(packed: Record) -> ByLength:
-    """What `pack_by_length` keeps, every query with the mean of those of its length."""
-    n = packed["n"]
-    return ByLength(
-        np.repeat(packed["length"], n),
-        np.repeat(packed["value"], n),
-        np.repeat(packed["smoothed"], n),
-        packed["window"],
-        np.array(packed["decile_boundaries"]),
-        np.array(packed["histogram"]),
-        np.array(packed["bin_edges"]),
-        packed["n_left_out"],
-    )
-
-
-def _rounded(values: Any) -> list[float]:
-    return [round(float(value), 5) for value in values]
+def _begin_helping() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's Ctrl-C reaches all of its processes
+    torch.set_num_threads(1)
+    threadpool_limits(1)
 
 
 def _in_short(record: Record) -> str:
@@ -272,15 +165,3 @@ def _in_short(record: Record) -> str:
     if "perplexity" in record:
         said.append(f"perplexity {record['perplexity']['value']:.0f}")
     return ", ".join(said)
-
-
-@contextmanager
-def _timed(seconds: dict[str, float], what: str) -> Iterator[None]:
-    begin = time.perf_counter()
-    yield
-    seconds[what] = time.perf_counter() - begin
-
-
-def _write(record: Record, path: Path) -> None:
-    with written_whole(path) as draft:
-        draft.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from docboltz.reproduce.data import NOTES
+from docboltz.reproduce.measuring import DONE, Record
 from docboltz.reproduce.models import KINDS
-from docboltz.reproduce.running import DONE, Record
 
 Key = tuple[str, str, int]
 """Dataset, model, number of topics."""
