@@ -29,7 +29,7 @@ def reproduce(
         Path | None, typer.Option(help="Folder with Reuters as counts.npz and topics.npz.")
     ] = None,
     part: Annotated[
-        str, typer.Option(help="I/N: the I-th of N parts, for several processes or machines.")
+        str, typer.Option(help="I/N: the I-th of N parts, for several machines.")
     ] = "1/1",
     only: Annotated[str, typer.Option(help="Only trials whose name contains this.")] = "",
     report_only: Annotated[

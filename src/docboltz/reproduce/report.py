@@ -57,7 +57,7 @@ def page_of(records: dict[str, Record], results: Results, figures: Sequence[str]
         "unigram model's perplexity. The last column is the standard error of one seed's best "
         "estimate, from the choice of test documents (the same for all models, so differences "
         "between models are surer than that) and from log ζ. Models *for density* are trained "
-        'eight times as long (`recipe("density")`), with one seed; their features are no better.',
+        'eight times as long (`recipe("density")`), with one seed.',
         *(_perplexity_table(results, name) for name in datasets),
         "## Table 2: classification",
         "Logistic regression on the features: accuracy on 20 Newsgroups, mean average precision "

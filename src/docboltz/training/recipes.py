@@ -22,8 +22,8 @@ RECIPES: dict[str, Recipe] = {
     # Then maximum likelihood: better features, and a density worth the name. It begins better from
     # weights that were held back more.
     "full": {"pretraining": Pretraining(weight_decay=1.2), "finetuning": Finetuning()},
-    # Much longer, with latent words drawn rather than averaged: the best density, though those of
-    # "full" are the better features.
+    # Much longer, with latent words drawn rather than averaged: the best density, though the
+    # features of "full" retrieve better.
     "density": {
         "pretraining": Pretraining(weight_decay=1.2),
         "finetuning": Finetuning(updates=25_000, halve_after=5000, gibbs_steps=3),
