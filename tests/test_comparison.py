@@ -6,10 +6,8 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 
 from docboltz.comparison.contenders import CONTENDERS, DEFAULT_MODELS, Effort
-from docboltz.comparison.measuring import choose_to_predict
 from docboltz.comparison.parts import Counting, Parts, count_parts
 from docboltz.comparison.report import table, to_html, write
 from docboltz.comparison.run import choose_models, compare
@@ -96,15 +94,6 @@ def test_the_full_recipe_has_a_perplexity():
     [model] = compare(parts_of(sentences()), ["ors"], effort).models
     assert model.perplexity > 1
     assert model.perplexity_error > 0
-
-
-def test_perplexity_is_of_the_same_short_documents_with_words():
-    counts = csr_array([[0, 0], [1, 2], [9, 9], [2, 0], [0, 1], [1, 1]])
-    some = [choose_to_predict(counts, 3, 3, seed=0).toarray() for _ in range(2)]
-    assert some[0].shape == (3, 2)
-    assert np.array_equal(*some)
-    assert set(choose_to_predict(counts, 9, 3, seed=1).sum(axis=1)) == {1, 2, 3}
-    assert choose_to_predict(counts[2:3], 9, 3, seed=1).sum() == 18  # there are no others
 
 
 def test_json_holds_all_of_it(found, tmp_path):

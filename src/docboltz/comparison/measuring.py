@@ -19,6 +19,7 @@ from docboltz.corpus.counts import Corpus
 from docboltz.device import choose_device
 from docboltz.evaluation.by_length import ByLength
 from docboltz.evaluation.classification import FIXED_C
+from docboltz.evaluation.comparable import choose_to_predict, n_parameters
 from docboltz.evaluation.suite import LabelledSplit, evaluate_features
 from docboltz.evaluation.topic_words import topic_words
 from docboltz.evaluation.topics import topic_coherence, topic_diversity
@@ -33,16 +34,6 @@ NO_DENSITY = (
 )
 ENOUGH_SECONDS = 0.3
 """Time over which the speed of inference is measured."""
-LEARNT = (
-    "components_",
-    "intercept_visible_",
-    "intercept_hidden_",
-    "output_weights_",
-    "output_intercept_",
-    "alpha_",
-    "idf_",
-)
-"""Attributes in which models keep what they have learnt."""
 WORDS_PER_TOPIC = 10
 SHOWN_TOPICS = 8
 ENOUGH_TO_CHOOSE = 100
@@ -117,20 +108,6 @@ def to_predict(test: Corpus, seed: int, device: str) -> csr_array:
     on_cpu = choose_device(device, "to_predict").type == "cpu"
     most = LIKELIHOOD_DOCUMENTS_ON_CPU if on_cpu else LIKELIHOOD_DOCUMENTS
     return choose_to_predict(test.counts, most, LIKELIHOOD_WORDS, seed=seed)
-
-
-def choose_to_predict(counts: csr_array, most: int, longest: int, *, seed: int) -> csr_array:
-    """Some documents with words, by chance: not too long ones, unless there are no others."""
-    n = np.asarray(counts.sum(axis=1)).reshape(-1)
-    suited = np.flatnonzero((n > 0) & (n <= longest))
-    some = suited if len(suited) else np.flatnonzero(n)
-    return counts[np.sort(np.random.default_rng(seed).permutation(some)[:most])]
-
-
-def n_parameters(model: Any) -> int:
-    """How many numbers a fitted model has learnt."""
-    n = sum(np.size(getattr(model, name)) for name in LEARNT if hasattr(model, name))
-    return int(n or np.size(model.word_frequency_))  # the unigram model has nothing else
 
 
 def measure(contender: Contender, effort: Effort, task: Task) -> Measured:

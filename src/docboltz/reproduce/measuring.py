@@ -19,10 +19,10 @@ import torch
 from scipy.sparse import csr_array, issparse
 
 from docboltz import __version__
-from docboltz.comparison.measuring import choose_to_predict, n_parameters
 from docboltz.corpus.checks import check_counts
 from docboltz.estimator.density import Perplexity, measure_perplexity
 from docboltz.evaluation.by_length import ByLength
+from docboltz.evaluation.comparable import choose_to_predict, n_parameters
 from docboltz.evaluation.retrieval import RECALL_POINTS
 from docboltz.evaluation.suite import LabelledSplit, evaluate_features
 from docboltz.inference import to_torch
