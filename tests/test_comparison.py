@@ -96,6 +96,12 @@ def test_the_full_recipe_has_a_perplexity():
     assert model.perplexity_error > 0
 
 
+def test_few_documents_are_classified_by_features_of_any_scale(found):
+    """Where no penalty is chosen, tf-idf weights need a weaker one than standardised features."""
+    by_name = {model.name: model for model in found.models}
+    assert by_name["tfidf"].classification == by_name["lsi"].classification == 1
+
+
 def test_json_holds_all_of_it(found, tmp_path):
     page, data = write(found, tmp_path / "new")
     assert json.loads(data.read_text(encoding="utf-8")) == found.to_dict()

@@ -12,7 +12,7 @@ from scipy.special import gammaln, logsumexp
 
 from docboltz.baselines import LatentDirichletAllocation, Unigram
 from docboltz.baselines.lda import learn_by_gibbs, learn_by_variation
-from docboltz.baselines.lda_gibbs import infer_topics, left_to_right
+from docboltz.baselines.lda_gibbs import _Evidence, infer_topics, left_to_right
 from docboltz.errors import InvalidParameter, MissingPackageWarning
 from docboltz.model.counts import SparseCounts
 from tests.baselines.test_docnade_network import as_sequences
@@ -41,6 +41,22 @@ def estimates(document: tuple[int, ...], times: int, **effort) -> np.ndarray:
     words = many(document, 1)
     found = [left_to_right(words, PHI, ALPHA, seed=seed, **effort)[0][0] for seed in range(times)]
     return np.exp(found)
+
+
+def test_the_error_of_few_particles_is_told_in_full() -> None:
+    """One step, no resampling: the mean of the variances told is that of the estimates."""
+    rng = np.random.default_rng(0)
+    variances = []
+    for _ in range(4000):
+        evidence = _Evidence(1, 3)
+        evidence.add(np.log(rng.uniform(0.9, 1.1, (1, 3))))
+        variances.append(evidence.close()[1] ** 2)
+    assert np.mean(variances) == pytest.approx(0.2**2 / 12 / 3, rel=0.05)
+
+
+def test_a_single_particle_knows_no_error() -> None:
+    with pytest.raises(InvalidParameter, match="must be a whole number of at least 2"):
+        LatentDirichletAllocation(2, particles=1).fit(np.eye(3, dtype=int))
 
 
 @pytest.mark.parametrize(("particles", "moves"), [(1, 0), (1, 2), (2, 0), (3, 1)])

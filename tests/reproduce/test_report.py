@@ -91,23 +91,36 @@ def test_a_margin_smaller_than_the_spread_is_remarked():
     assert "RS .505 (+.005, within the spread of the seeds)" in text
 
 
+def test_perplexities_nearer_than_their_errors_are_remarked():
+    near = str(claims(Results(good(but="RS", perplexity=600.5)))[5])
+    assert "RS 600, within the errors of the estimates." in near
+    assert "within" not in str(claims(Results(good()))[5])
+
+
 def test_the_page(tmp_path):
     records = good()
     records[0] |= {"status": "failed", "reason": "ArithmeticError: fell apart"}
     dropped = next(r for r in records if r["model"] == "LDA")
     records.remove(dropped)
-    records[1]["warnings"] = ["log ζ is uncertain"]
+    records[1]["warnings"] = ["lbfgs failed", "log ζ is uncertain"]
     write(tmp_path, records)
     page = write_report(tmp_path).read_text(encoding="utf-8")
     assert "| ORS | .668 | .515 ± .007 | .691 | .510 ± .010 |" in page  # of two seeds and of three
     assert "| LDA | .304 | .410 ± .010 | .351 | .410 ± .010 |" in page  # Reuters
-    assert "| unigram | 1,335 | 1.000 | – | 700 | – | 1.000 | 8 / 0.4 |" in page
-    assert "| ORS, M = 100 | 958 | .718 | 650 ± 0.0 | 600 ± 0.0 | .929 | .857 | 8 / 0.4 |" in page
-    assert "| ORS, M = 100, for density | 958 | .718 | 650 | 600 | .929 | .857 | 8 / 0.4 |" in page
+    assert "| unigram | 1,335 | 1.000 | – | 700 | – | 1.000 | 8 / 0.1 / 0.4 |" in page
+    assert (
+        "| ORS, M = 100 | 958 | .718 | 650 ± 0.0 | 600 ± 0.0 | .929 | .857 | 8 / 0.1 / 0.4 |"
+        in page
+    )
+    assert (
+        "| ORS, M = 100, for density | 958 | .718 | 650 | 600 | .929 | .857 | 8 / 0.1 / 0.4 |"
+        in page
+    )
     assert page.count("| ORS, M = 100, for density, 128 topics |") == 1  # not of Reuters
     assert "1 trial of ORS, M = 100 on 20 Newsgroups failed: ArithmeticError: fell apart" in page
     assert "1 trial of LDA on 20 Newsgroups: not run." in page
     assert "1 trial of RS on 20 Newsgroups warned: log ζ is uncertain" in page
+    assert "1 trial of RS on 20 Newsgroups warned: lbfgs failed" in page
     assert "89 trials: abacus, torch 2.0, docboltz 0.0, 2013-07-11" in page
     assert "27,579 documents of RCV1-v2 instead of 804,414" in page
     links = [line.partition("](")[2].rstrip(")") for line in page.splitlines() if line[:1] == "!"]

@@ -1,10 +1,13 @@
 """Trials that are run, kept, skipped and tried again."""
 
 import multiprocessing
+import os
 import subprocess
 import sys
+import time
 from concurrent.futures import wait
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -84,6 +87,58 @@ def test_an_interrupt_ends_the_helpers_and_keeps_what_is_done(tmp_path, tiny, mo
         running.run_beside_gpu([*select(ALL, "_LSI_"), *select(ALL, "_TF-IDF")], shared, "cpu")
     assert read_records(tmp_path)
     assert multiprocessing.active_children() == []
+
+
+def _die(*_):
+    os._exit(3)
+
+
+def test_a_helper_that_dies_is_one_trial_s_trouble(tmp_path, tiny, monkeypatch):
+    """What it had to do has failed and is tried again; what others do goes on."""
+    monkeypatch.setattr(running, "attempt", _die)
+    some = [*select(ALL, "_LSI_"), *select(ALL, "_ORS-M50_")]
+    few = replace(tiny, n_documents=2)
+    shared = running.Run(tmp_path, lambda _: tiny_split(), few, print, 2)
+    running.run_beside_gpu(some, shared, "cpu")
+    found = {r["model"]: r for r in read_records(tmp_path).values()}
+    assert found["ORS-M50"]["status"] == "done"
+    assert found["LSI"]["status"] == "failed"
+    assert "a helper process died" in found["LSI"]["reason"]
+    assert "1 trial of LSI on 20 Newsgroups failed" in write_report(tmp_path).read_text("utf-8")
+
+
+def test_helpers_end_with_a_process_that_is_killed(tmp_path):
+    program = """
+import os, time
+from docboltz.reproduce import running
+if __name__ == "__main__":
+    with running._helpers(1) as pool:
+        print(pool.submit(os.getpid).result(), flush=True)
+        time.sleep(60)
+"""
+    script = tmp_path / "killed.py"
+    script.write_text(program, encoding="utf-8")
+    with subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True) as parent:
+        helper = int(parent.stdout.readline())
+        parent.kill()
+    deadline = time.monotonic() + 30
+    while Path(f"/proc/{helper}").exists() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    with pytest.raises(ProcessLookupError):
+        os.kill(helper, 0)
+
+
+def test_each_dataset_is_loaded_once(tmp_path, tiny):
+    loads = []
+
+    def load(name):
+        loads.append(name)
+        return tiny_split()
+
+    shared = running.Run(tmp_path, load, tiny, print, 2)
+    for trial in trials(FULL, 2):
+        shared.documents(trial)
+    assert sorted(loads) == sorted(FULL.datasets)
 
 
 def test_documents_of_many_labels(tmp_path, tiny):

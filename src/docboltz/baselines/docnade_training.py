@@ -155,8 +155,8 @@ def learn(
         if not (math.isfinite(value) and all(bool(t.isfinite().all()) for t in parameters)):
             raise TrainingDiverged(
                 f"DocNADE left the range of numbers within {LOOK_EVERY} updates after update "
-                f"{learnt.updates:,}; the model holds what was learnt until there. Try a lower "
-                f"rate than {settings.rate:g}."
+                f"{max(0, done - LOOK_EVERY):,}; the model holds the best state until there. Try a "
+                f"lower rate than {settings.rate:g}."
             )
         seen = {"update": float(done), "training_log_word": -value}
         if splits:

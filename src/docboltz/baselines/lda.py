@@ -59,8 +59,9 @@ class LatentDirichletAllocation(
     inference_sweeps : passes of Gibbs sampling through a document whose topics are inferred.
     alpha : prior weight of each topic in a document, from which learning starts.
     eta : prior weight of each word in a topic.
-    particles, moves : effort of the likelihood's estimate: particles for each document, and earlier
-        words whose topics are drawn anew before each word.
+    particles, moves : effort of the likelihood's estimate: particles for each document (two at
+        least, or its error could not be told), and earlier words whose topics are drawn anew
+        before each word.
     random_state : seed. The same seed gives the same topics on the same kind of processor.
 
     Attributes
@@ -151,7 +152,7 @@ class LatentDirichletAllocation(
         return infer_topics(words, self.components_, self.alpha_, sweeps=sweeps, seed=seed)
 
     def _likelihood(self, counts: SparseCounts, random_state: Any) -> Likelihood:
-        self._require_whole("particles")
+        self._require_whole("particles", least=2)
         self._require_whole("moves", least=0)
         seed = draw_seed(random_state_of(random_state, type(self).__name__))
         words = repeat_words(counts)
@@ -189,7 +190,8 @@ class LatentDirichletAllocation(
         return True
 
     def _check_settings(self) -> None:
-        self._require_whole("n_components", "sweeps", "inference_sweeps", "particles")
+        self._require_whole("n_components", "sweeps", "inference_sweeps")
+        self._require_whole("particles", least=2)
         self._require_whole("moves", least=0)
         known = self.method in ("auto", "gibbs", "variational")
         owner = type(self).__name__

@@ -176,11 +176,11 @@ class _Evidence:
         return self._value, np.sqrt(self._variance)
 
     def _settle(self, documents: Integers) -> None:
-        """Take the mean weight into the evidence. Its relative variance is Σ share² − 1/R."""
+        """Take the mean weight into the evidence; its relative variance is estimated."""
         weights, R = self._log_weights[documents], self._log_weights.shape[1]
         most = weights.max(1)
         self._value[documents] += most + np.log(np.exp(weights - most[:, None]).mean(1))
-        uneven = np.square(self._shares(documents)).sum(1) - 1 / R
+        uneven = (np.square(self._shares(documents)).sum(1) - 1 / R) * R / max(1, R - 1)
         self._variance[documents] += np.maximum(uneven, 0)  # even weights may be rounded below
         self._log_weights[documents] = 0
 

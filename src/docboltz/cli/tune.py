@@ -37,7 +37,9 @@ def tune(
     ] = None,
     recipe: Annotated[
         str | None,
-        typer.Option(help="quick, full or paper; by default quick, for the likelihood full."),
+        typer.Option(
+            help="quick, full, density or paper; by default quick, for the likelihood full."
+        ),
     ] = None,
     updates: Annotated[
         int | None, typer.Option(min=1, help="Minibatches of each phase, not the recipe's.")
@@ -126,6 +128,8 @@ def tune(
         print_table(None, {**columns, "": "left"}, rows)
         typer.echo(f"\nBest by {found.by}: {best.topics} topics, {best.latent_words} latent words")
         typer.echo(f"Use it: {command}")
+        if updates is not None and found.recipe != "quick":
+            typer.echo("(It trains for as long as the recipe says, not for --updates.)")
     if found.interrupted:
         raise KeyboardInterrupt("the best is that of the models tried until then.")
 

@@ -18,7 +18,7 @@ from docboltz.comparison.parts import Parts
 from docboltz.corpus.counts import Corpus
 from docboltz.device import choose_device
 from docboltz.evaluation.by_length import ByLength
-from docboltz.evaluation.classification import FIXED_C
+from docboltz.evaluation.classification import fixed_penalty
 from docboltz.evaluation.comparable import choose_to_predict, n_parameters
 from docboltz.evaluation.suite import LabelledSplit, evaluate_features
 from docboltz.evaluation.topic_words import topic_words
@@ -174,7 +174,7 @@ def _labelled_rows(corpus: Corpus) -> Any:
 def _measure_by_labels(
     features: Any, test_features: Any, split: LabelledSplit, task: Task, found: Measured
 ) -> None:
-    C = None if split.train.shape[0] >= ENOUGH_TO_CHOOSE else FIXED_C
+    C = None if split.train.shape[0] >= ENOUGH_TO_CHOOSE else fixed_penalty(features)
     scores = evaluate_features(features, test_features, split, device=task.device, C=C)
     found.mean_average_precision = scores.mean_average_precision
     found.precision_at_10 = scores.precision_at_10

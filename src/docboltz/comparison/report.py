@@ -10,7 +10,7 @@ from html import escape
 from pathlib import Path
 
 from docboltz import plots
-from docboltz.comparison.measuring import WORDS_PER_TOPIC, Measured
+from docboltz.comparison.measuring import ENOUGH_TO_CHOOSE, WORDS_PER_TOPIC, Measured
 from docboltz.comparison.run import Comparison
 from docboltz.corpus.cache import written_whole
 from docboltz.errors import InvalidParameter
@@ -243,7 +243,8 @@ def _method(comparison: Comparison) -> str:
             f"by the cosine of their features with its; one is relevant if it {relevant}. MAP is "
             "the mean average precision, P@10 the share of relevant ones among the first ten.",
             f"<b>Classification</b> ({comparison.classification_name}): logistic regression on the "
-            "features of the training documents, its penalty chosen on some of them.",
+            "features of the training documents, its penalty chosen on some of them; a usual one "
+            f"where fewer than {ENOUGH_TO_CHOOSE} have labels.",
         ]
     measures += [
         f"<b>Perplexity</b> per word, of {comparison.n_predicted:,} test documents, each counting "
@@ -254,7 +255,7 @@ def _method(comparison: Comparison) -> str:
         "mean over topics, from -1 to 1; <b>diversity</b>: the share of different words among "
         "those of all topics. Only of models whose features are topics.",
         "<b>Training</b> in seconds of wall-clock time; <b>documents/s</b>: test documents turned "
-        "into features, once.",
+        "into features.",
     ]
     items = "\n".join(f"<li>{item}</li>" for item in measures)
     where = ", ".join(f"{name} {value}" for name, value in comparison.environment.items())

@@ -16,9 +16,9 @@ from docboltz.comparison.measuring import plain, reason_of, to_predict
 from docboltz.comparison.parts import Parts
 from docboltz.errors import InvalidParameter, is_whole, require
 from docboltz.evaluation.classification import (
-    FIXED_C,
     evaluate_classification,
     evaluate_multilabel_classification,
+    fixed_penalty,
 )
 from docboltz.evaluation.retrieval import evaluate_multilabel_retrieval, evaluate_retrieval
 from docboltz.evaluation.suite import LabelledSplit
@@ -155,10 +155,11 @@ def _by_labels(model: Any, split: LabelledSplit, by: By, device: str) -> float:
     if by == "retrieval":
         evaluate: Any = evaluate_multilabel_retrieval if split.multilabel else evaluate_retrieval
         return float(evaluate(*parts, device=device).mean_average_precision)
+    C = fixed_penalty(pair[0])
     if split.multilabel:
-        many = evaluate_multilabel_classification(*parts, C=FIXED_C, device=device)
+        many = evaluate_multilabel_classification(*parts, C=C, device=device)
         return many.mean_average_precision
-    return evaluate_classification(*parts, C=FIXED_C).accuracy
+    return evaluate_classification(*parts, C=C).accuracy
 
 
 def _said_of(trial: Trial, by: By) -> str:

@@ -31,10 +31,28 @@ On RCV1 (25,000 documents, 103 labels) mean average precision at .003, .01, .03 
 .713, .702, .689 for LSI 512 and .684, .702, .710, .706 for Over-Replicated Softmax 512: no value is
 best for both, which is why a comparison of models should have C chosen for each."""
 
+FIXED_FOR = 10_000
+
 C_GRID = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 """What C is chosen from. Sparse features, not standardised, are that much smaller and need more."""
-SPARSE_C_GRID = tuple(100 * C for C in C_GRID)
+SPARSE_FACTOR = 100
+SPARSE_C_GRID = tuple(SPARSE_FACTOR * C for C in C_GRID)
 HELD_OUT_SHARE = 0.2
+
+
+def fixed_penalty(features: Any) -> float:
+    """C for so many features (n, F) where it is not chosen.
+
+    It is FIXED_C for ten thousand documents and more. For fewer it is larger, or the penalty would
+    weigh more than all of them and everything be taken for the most frequent label.
+
+    >>> fixed_penalty(np.ones((20_000, 3))), fixed_penalty(np.eye(50))
+    (0.01, 2.0)
+    >>> fixed_penalty(csr_array(np.eye(50)))
+    200.0
+    """
+    C = FIXED_C * max(1, FIXED_FOR / _n_rows(features))
+    return C * SPARSE_FACTOR if issparse(features) else C
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,12 +16,13 @@ from typing import Any
 
 import numpy as np
 import torch
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 
 from docboltz import __version__
 from docboltz.corpus.checks import check_counts
 from docboltz.estimator.density import Perplexity, measure_perplexity
 from docboltz.evaluation.by_length import ByLength
+from docboltz.evaluation.classification import fixed_penalty
 from docboltz.evaluation.comparable import choose_to_predict, n_parameters
 from docboltz.evaluation.retrieval import RECALL_POINTS
 from docboltz.evaluation.suite import LabelledSplit, evaluate_features
@@ -50,7 +51,16 @@ def train(
     trial: Trial, split: LabelledSplit, effort: Effort, device: str
 ) -> tuple[Record, Features | None]:
     """Train a model and measure all but its features; give what is known of it, and those."""
-    record: Record = {
+    record = begin(trial, split, effort, device)
+    features: Features | None = None
+    with _noting(record):
+        features = _measure(trial, split, trial.kind.effort(effort), device, record)
+    return record, features
+
+
+def begin(trial: Trial, split: LabelledSplit, effort: Effort, device: str) -> Record:
+    """What is known of a trial from the start."""
+    return {
         "name": trial.name,
         "dataset": trial.dataset,
         "model": trial.model,
@@ -69,11 +79,8 @@ def train(
             "mean_length": float(split.train.sum() / split.train.shape[0]),
         },
         "seconds": {},
+        "warnings": [],
     }
-    features: Features | None = None
-    with _noting(record):
-        features = _measure(trial, split, trial.kind.effort(effort), device, record)
-    return record, features
 
 
 def judge(
@@ -84,7 +91,7 @@ def judge(
         return record
     with _noting(record):
         with _timed(record, "evaluation"):
-            C = effort.penalty(sparse=issparse(features[0]))
+            C = None if effort.chooses_penalty else fixed_penalty(features[0])
             scores = evaluate_features(*features, split, device=device, C=C)
         record |= {
             "mean_average_precision": scores.mean_average_precision,
@@ -109,8 +116,7 @@ def _noting(record: Record) -> Iterator[None]:
             record |= {"status": SKIPPED, "reason": str(error)}
         except Exception as error:
             record |= {"status": FAILED, "reason": f"{type(error).__name__}: {error}"}
-    before = record.get("warnings", [])
-    record["warnings"] = sorted({*before, *(str(warning.message) for warning in said)})
+    record["warnings"] = sorted({*record["warnings"], *(str(w.message) for w in said)})
 
 
 def _rehearse(trial: Trial, split: LabelledSplit, effort: Effort, device: str) -> None:
@@ -182,8 +188,8 @@ def _described(found: Perplexity) -> Record:
 
 def hardware(device: str) -> str:
     """What the arithmetic runs on."""
-    if device == "cuda":
-        return str(torch.cuda.get_device_name())
+    if device.startswith("cuda"):
+        return str(torch.cuda.get_device_name(device))
     threads = torch.get_num_threads()
     return f"CPU ({platform.machine()}, {threads} of {os.cpu_count()} cores)"
 

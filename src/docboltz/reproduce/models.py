@@ -9,7 +9,6 @@ from typing import Any
 from docboltz.baselines import LSI, DocNADE, LatentDirichletAllocation, TfIdf, Unigram
 from docboltz.errors import DocboltzError
 from docboltz.estimator.models import OverReplicatedSoftmax, ReplicatedSoftmax
-from docboltz.evaluation.classification import C_GRID, FIXED_C, SPARSE_C_GRID
 from docboltz.model.latent_words import LatentWordsUpTo, ProportionalLatentWords
 from docboltz.training.finetune import Finetuning
 from docboltz.training.recipes import recipe
@@ -30,8 +29,8 @@ class Effort:
     """Seeds unless the user asks for others."""
     topic_model: Mapping[str, Any]
     """Training of the Replicated Softmax and its kin."""
-    C: float | None
-    """Penalty of the classifiers; None has it chosen on training documents for each trial."""
+    chooses_penalty: bool
+    """Whether the classifiers' penalty is chosen on training documents, for each trial."""
     n_documents: int
     """Test documents that perplexity is measured on, at most."""
     longest: int
@@ -41,15 +40,6 @@ class Effort:
     remark: str = ""
     """What the reader of the results has to know about it."""
 
-    def penalty(self, *, sparse: bool) -> float | None:
-        """C for features that are sparse, so not standardised and in need of a larger one, or not.
-
-        >>> QUICK.penalty(sparse=False), QUICK.penalty(sparse=True), FULL.penalty(sparse=True)
-        (0.01, 1.0, None)
-        """
-        more = SPARSE_C_GRID[0] / C_GRID[0] if sparse else 1
-        return None if self.C is None else self.C * more
-
 
 FULL = Effort(
     name="full",
@@ -57,7 +47,7 @@ FULL = Effort(
     n_topics=(128, 512),
     n_seeds=3,
     topic_model=dict(recipe("full")),
-    C=None,
+    chooses_penalty=True,
     n_documents=1000,
     longest=1000,
 )
@@ -70,7 +60,7 @@ QUICK = Effort(
         "pretraining": recipe("full")["pretraining"],
         "finetuning": Finetuning(updates=600, batch_size=256, rungs=128, bridge=32, sweeps=2),
     },
-    C=FIXED_C,
+    chooses_penalty=False,
     n_documents=200,
     longest=100,
     docnade={"updates": 1000},

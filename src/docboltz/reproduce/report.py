@@ -56,8 +56,8 @@ def page_of(records: dict[str, Record], results: Results, figures: Sequence[str]
         "and by importance sampling otherwise. Because preparations differ, compare shares of the "
         "unigram model's perplexity. The last column is the standard error of one seed's best "
         "estimate, from the choice of test documents (the same for all models, so differences "
-        "between models are surer than that) and from log ζ. Models *for density* are trained "
-        'eight times as long (`recipe("density")`), with one seed.',
+        "between models are surer than that), of the sum over topics and of log ζ. Models *for "
+        'density* are trained eight times as long (`recipe("density")`), with one seed.',
         *(_perplexity_table(results, name) for name in datasets),
         "## Table 2: classification",
         "Logistic regression on the features: accuracy on 20 Newsgroups, mean average precision "
@@ -110,7 +110,7 @@ def _perplexity_table(results: Results, dataset: str) -> str:
             ]
         )
     heads = ["", "paper", "of unigram", "bound", "best", "bound, of unigram"]
-    heads += ["best, of unigram", "± documents / log ζ"]
+    heads += ["best, of unigram", "± documents / estimate / log ζ"]
     return _titled(dataset, _table(heads, rows))
 
 
@@ -212,7 +212,8 @@ def _seconds(stat: Stat | None) -> str:
 
 
 def _errors(perplexity: Record) -> str:
-    return f"{perplexity['documents_error']:.0f} / {perplexity['partition_error']:.1f}"
+    sources = (f"{perplexity[f'{of}_error']:.1f}" for of in ("numerator", "partition"))
+    return " / ".join([f"{perplexity['documents_error']:.0f}", *sources])
 
 
 # ---- prose ----
@@ -263,14 +264,12 @@ def _missing(records: dict[str, Record], expected: Sequence[str]) -> str:
         f"- {_trials(n)} of {KINDS[model].label} on {title}: not run."
         for (title, model), n in absent.items()
     ]
-    warned: dict[str, list[str]] = {}
-    for r in records.values():
-        if r.get("warnings"):
-            where = f"{KINDS[r['model']].label} on {NOTES[r['dataset']].title}"
-            warned.setdefault(where, []).append(r["warnings"][0])
-    lines += [
-        f"- {_trials(len(said))} of {where} warned: {said[0]}" for where, said in warned.items()
-    ]
+    warned = Counter(
+        f"{KINDS[r['model']].label} on {NOTES[r['dataset']].title} warned: {said}"
+        for r in records.values()
+        for said in r.get("warnings", [])
+    )
+    lines += [f"- {_trials(n)} of {said}" for said, n in warned.items()]
     return "\n".join(lines) or "Nothing."
 
 

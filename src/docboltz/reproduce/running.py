@@ -12,8 +12,11 @@ import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
+from typing import Any
 
 import torch
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # scikit-learn's
@@ -22,7 +25,16 @@ from docboltz.corpus.cache import written_whole
 from docboltz.device import choose_device
 from docboltz.errors import InvalidParameter
 from docboltz.evaluation.suite import LabelledSplit
-from docboltz.reproduce.measuring import DONE, Record, attempt, hardware, judge, train
+from docboltz.reproduce.measuring import (
+    DONE,
+    FAILED,
+    Record,
+    attempt,
+    begin,
+    hardware,
+    judge,
+    train,
+)
 from docboltz.reproduce.models import KINDS, Effort
 from docboltz.reproduce.trials import Trial
 
@@ -31,6 +43,7 @@ Say = Callable[[str], None]
 
 JUDGES = 0.25
 """Share of the cores that judge features; but for one, the others train models without a GPU."""
+HELPER_DIED = "a helper process died, perhaps for want of memory; the same command tries again"
 
 
 def read_records(folder: Path) -> dict[str, Record]:
@@ -64,11 +77,11 @@ def run_trials(
     trials: Sequence[Trial], folder: Path, load: Load, effort: Effort, *, device: str, say: Say
 ) -> None:
     """Run those trials that are not done yet; `load` gives the documents of a dataset."""
-    place = choose_device(device, "docboltz reproduce").type
+    place = str(choose_device(device, "docboltz reproduce"))
     records = read_records(folder)
     require_effort(records, effort, folder)
     left = [t for t in trials if records.get(t.name, {}).get("status") != DONE]
-    seconds = sum(t.expected_seconds(effort, cuda=place == "cuda") for t in left)
+    seconds = sum(t.expected_seconds(effort, cuda=place != "cpu") for t in left)
     kept = f"; {len(trials) - len(left)} done already" if len(left) < len(trials) else ""
     say(f"{len(left)} trials on {hardware(place)}, about {seconds / 60:.0f} minutes{kept}")
     run = Run(folder, load, effort, say, len(left))
@@ -86,13 +99,13 @@ class Run:
         self.effort = effort
         self._folder, self._load, self._say, self._n = folder, load, say, n
         self._kept = 0
-        self._dataset: tuple[str, LabelledSplit] | None = None
+        self._splits: dict[str, LabelledSplit] = {}
 
     def documents(self, trial: Trial) -> LabelledSplit:
-        """The documents of a trial; those of one dataset at a time are kept in memory."""
-        if self._dataset is None or self._dataset[0] != trial.dataset:
-            self._dataset = trial.dataset, self._load(trial.dataset)
-        return self._dataset[1]
+        """The documents of a trial."""
+        if trial.dataset not in self._splits:
+            self._splits[trial.dataset] = self._load(trial.dataset)
+        return self._splits[trial.dataset]
 
     def keep(self, record: Record) -> None:
         """Write down what became of a trial."""
@@ -106,32 +119,53 @@ class Run:
 
 def run_beside_gpu(trials: Sequence[Trial], run: Run, device: str) -> None:
     """Train one model after the other on the GPU, and do all the rest on the other cores."""
-    cores = os.cpu_count() or 1
-    n_judges = max(1, round(JUDGES * cores))
-    pending: set[Future[Record]] = set()
+    n_judges = max(1, round(JUDGES * n_cores()))
+    pending: dict[Future[Record], Trial] = {}
 
     def keep_ready() -> None:
         for future in [future for future in pending if future.done()]:
-            pending.remove(future)
-            run.keep(future.result())
+            trial = pending.pop(future)
+            try:
+                record = future.result()
+            except BrokenProcessPool:
+                record = begin(trial, run.documents(trial), run.effort, device)
+                record |= {"status": FAILED, "reason": HELPER_DIED}
+            run.keep(record)
 
-    with _helpers(n_judges) as judges, _helpers(max(1, cores - n_judges - 1)) as trainers:
+    with _helpers(n_judges) as judges, _helpers(max(1, n_cores() - n_judges - 1)) as trainers:
         try:
             others = [trial for trial in trials if not trial.kind.on_device]
             for trial in sorted(others, key=lambda t: -t.expected_seconds(run.effort, cuda=False)):
-                split = run.documents(trial)
-                pending.add(trainers.submit(attempt, trial, split, run.effort, "cpu"))
+                task = trial, run.documents(trial), run.effort, "cpu"
+                pending[_submit(trainers, attempt, *task)] = trial
             for trial in trials:
                 if trial.kind.on_device:
                     split = run.documents(trial)
                     trained = train(trial, split, run.effort, device)
-                    pending.add(judges.submit(judge, *trained, split, run.effort, "cpu"))
+                    pending[_submit(judges, judge, *trained, split, run.effort, "cpu")] = trial
                 keep_ready()
             while pending:
                 wait(pending, return_when=FIRST_COMPLETED)
                 keep_ready()
         finally:
             keep_ready()  # Ctrl-C may have come at any time
+
+
+def n_cores() -> int:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _submit(pool: Executor, do: Callable[..., Record], *task: Any) -> Future[Record]:
+    """Give a task to the helpers; without them, one having died, do it here and now."""
+    try:
+        return pool.submit(do, *task)
+    except BrokenProcessPool:
+        done: Future[Record] = Future()
+        done.set_result(do(*task))
+        return done
 
 
 @contextmanager
@@ -149,9 +183,17 @@ def _helpers(n: int) -> Iterator[Executor]:
 
 
 def _begin_helping() -> None:
+    Thread(target=_end_with_parent, daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's Ctrl-C reaches all of its processes
     torch.set_num_threads(1)
     threadpool_limits(1)
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)  # it was killed, and nobody waits for this process any more
 
 
 def _in_short(record: Record) -> str:

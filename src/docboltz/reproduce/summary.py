@@ -177,12 +177,23 @@ def _margin_claim(results: Results, dataset: str) -> Claim:
 def _predicts_better(
     results: Results, dataset: str, text: str, method: str, training: str = ""
 ) -> Claim:
-    own = results.stat(dataset, ORS + training, 128, method, "value")
-    other = results.stat(dataset, RS + training, 128, "perplexity", "value")
+    ors, rs = (ORS + training, method), (RS + training, "perplexity")
+    own, other = (results.stat(dataset, name, 128, how, "value") for name, how in (ors, rs))
     if own is None or other is None:
         return Claim(text, None, "ORS or RS was not run.")
-    detail = f"ORS {own.mean:,.0f}, RS {other.mean:,.0f}{_noise(own, other)}."
+    remark = _noise(own, other)
+    unsure = math.hypot(*(_estimate_error(results, dataset, *model) for model in (ors, rs)))
+    if abs(own.mean - other.mean) < unsure:
+        remark += ", within the errors of the estimates"
+    detail = f"ORS {own.mean:,.0f}, RS {other.mean:,.0f}{remark}."
     return Claim(text, own.mean < other.mean, detail)
+
+
+def _estimate_error(results: Results, dataset: str, model: str, method: str) -> float:
+    """Error of a perplexity, the mean of the seeds', but for the choice of documents."""
+    names = ("numerator_error", "partition_error")
+    found = (results.stat(dataset, model, 128, method, name) for name in names)
+    return math.hypot(*(stat.mean for stat in found if stat is not None))
 
 
 def _noise(one: Stat, other: Stat) -> str:
