@@ -16,7 +16,7 @@ import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 from numpy.typing import ArrayLike, NDArray
 
 from docboltz.corpus.cache import written_whole
@@ -107,7 +107,10 @@ def by_length(curves: Mapping[str, ByLength], *, measure: str = "Average\nprecis
             axes.axvline(decile, color=GREY, linewidth=0.6, linestyle=(0, (1, 2)), zorder=0)
         _finish(axes)
     below.set_xscale("symlog" if first.length[0] == 0 else "log", **_from_zero(first))
+    if 0 < first.length[-1] <= 20 * first.length[0]:  # powers of ten alone would be too few
+        below.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     below.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    below.xaxis.set_minor_formatter(NullFormatter())
     below.set_xlim(edges[0], edges[-1])
     below.set_xlabel("Words in the query")
     below.set_ylabel("Queries\n(%)")

@@ -83,7 +83,7 @@ def test_documents_without_labels(docboltz, reviews, tmp_path):
         (("--test-share", 0), "'--test-share'"),
         (("--language", "klingon"), "'klingon'"),
         (("--device", "abacus"), "'abacus'"),
-        (("--out", "reviews.csv"), "it is a file"),
+        (("--out", "reviews.csv"), "reviews.csv is a file"),
     ],
     ids=lambda value: " ".join(map(str, value)) if isinstance(value, tuple) else "",
 )

@@ -34,6 +34,13 @@ def test_unknown_and_empty_documents_are_counted(docboltz, model, tmp_path):
     assert "1 document has no word of the vocabulary" in outcome.err
 
 
+def test_a_model_without_a_density_is_said(docboltz, model, corpus):
+    outcome = docboltz("perplexity", model, corpus, "--documents", "3", "--json")
+    assert outcome.json["contrastive_divergence_only"] is True
+    assert "Fit with --recipe full or density" in outcome.err
+    assert not docboltz("perplexity", model, corpus, "--documents", "3", "-q").err
+
+
 def test_nothing_to_measure_is_said(docboltz, model, tmp_path):
     corpus = write_json_lines(tmp_path / "none.jsonl", [{"id": "x", "text": "zyzzyva qwertz"}] * 2)
     assert "nothing to predict" in docboltz("perplexity", model, corpus, "-q").complaint

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from docboltz.reproduce import models, running
+from docboltz.reproduce import measuring, models
 from docboltz.reproduce.data import save_split
 
 from ..reproduce.conftest import TINY, tiny_split
@@ -42,7 +42,7 @@ def test_reuters_is_left_out_where_it_is_not(docboltz, counts, tmp_path):
 
 
 def test_ctrl_c_leaves_a_report(docboltz, counts, tmp_path, monkeypatch):
-    measured, tried = running._measure, []
+    measured, tried = measuring._measure, []
 
     def measure(trial, *others):
         tried.append(trial)
@@ -50,7 +50,7 @@ def test_ctrl_c_leaves_a_report(docboltz, counts, tmp_path, monkeypatch):
             raise KeyboardInterrupt
         return measured(trial, *others)
 
-    monkeypatch.setattr(running, "_measure", measure)
+    monkeypatch.setattr(measuring, "_measure", measure)
     out = tmp_path / "out"
     options = ("--quick", "--counts", counts, "--out", out, "--device", "cpu", "--part", "5/7")
     outcome = docboltz("reproduce", *options, "--seeds", 2)
@@ -68,6 +68,8 @@ def test_ctrl_c_leaves_a_report(docboltz, counts, tmp_path, monkeypatch):
         (["--out", "OUT", "--seeds", "0"], "'--seeds'"),
         (["--out", "OUT", "--only", "klingon"], "--only must be"),
         (["--out", "OUT", "--counts", "nowhere"], "no folder nowhere"),
+        (["--out", "counts/20news-2000/train.npz"], "is a file"),
+        (["--out", "OUT", "--path", "nowhere"], "There is no nowhere"),
         (["--out", "OUT", "--rcv1", "nowhere"], "no folder nowhere"),
         (["--out", "OUT", "--counts", "."], "holds none of"),
         (["--out", "OUT", "--report-only"], "no trials in OUT"),
@@ -86,6 +88,6 @@ def test_wrong_usage_is_one_line_and_writes_nothing(
 def test_a_quick_run_does_not_go_into_a_full_one(docboltz, counts, tmp_path):
     folder = tmp_path / "out" / "trials"
     folder.mkdir(parents=True)
-    (folder / "x.json").write_text('{"effort": "full"}', encoding="utf-8")
+    (folder / "x.json").write_text('{"effort": "full", "model": "RS"}', encoding="utf-8")
     options = ("--quick", "--counts", counts, "--out", tmp_path / "out")
     assert "Choose another folder" in docboltz("reproduce", *options).complaint

@@ -29,7 +29,18 @@ from docboltz.cli.tune import tune
 from docboltz.errors import DocboltzError
 
 UsageError: Any = typer.BadParameter.__base__  # click's, or that of Typer's own copy of click
-OPTIONS = ("device", "format", "inference", "language", "dataset", "part", "latent_words")
+OPTIONS = (
+    "dataset",
+    "device",
+    "format",
+    "inference",
+    "language",
+    "latent_words",
+    "max_df",
+    "method",
+    "min_df",
+    "part",
+)
 INTERRUPTED = 130  # what a shell reports for a command that Ctrl-C ended
 
 app = typer.Typer(
@@ -37,6 +48,7 @@ app = typer.Typer(
     help="Topics, features and search for a pile of documents: no labels, no pretrained model.",
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # boxes would leave the texts sixteen columns of eighty
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 

@@ -11,6 +11,13 @@ from docboltz.cli.options import Device, Json, ModelFolder, Quiet
 from docboltz.cli.output import count_of, print_json, print_table, remark, remark_empty
 from docboltz.cli.reading import CorpusSource, reads_corpus, remark_reading
 
+FEW = 100
+NO_DENSITY = (
+    "warning: this model was trained by contrastive divergence alone, the recipe quick, which "
+    "makes good features and no density worth the name: its perplexity means little. Fit with "
+    "--recipe full or density."
+)
+
 
 @reads_corpus
 def perplexity(
@@ -29,13 +36,15 @@ def perplexity(
 ) -> None:
     """Measure perplexity per word on documents the model was not trained on.
 
-    Lower is better; each document counts once. Words outside the vocabulary do not count.
+    Lower is better; each document counts once. Words outside the vocabulary do not count. Only
+    models fitted with --recipe full or density have a density worth measuring.
 
     Example:  docboltz perplexity model held-out.csv
     """
     import numpy as np
 
     from docboltz.corpus.report import ReadReport
+    from docboltz.device import choose_device
     from docboltz.errors import InvalidCorpus, InvalidParameter
     from docboltz.text_model import TextModel
 
@@ -59,11 +68,18 @@ def perplexity(
         chosen = np.random.RandomState(seed).permutation(counts.shape[0])[:documents]
         counts = counts[np.sort(chosen)]
     remark(f"Measuring {count_of(counts.shape[0], 'document')} …", quiet=quiet or json)
+    if counts.shape[0] > FEW and choose_device(device, "docboltz perplexity").type == "cpu":
+        remark(
+            f"On a CPU this may take minutes; --documents {FEW} is quicker.", quiet=quiet or json
+        )
     text_model.model.set_params(verbose=not (quiet or json))
     found = text_model.model.perplexity(counts, method=method, random_state=seed)  # type: ignore[arg-type]
     unigram = text_model.model.unigram_perplexity(counts)
     zeta = found.log_partition
     assert zeta is not None  # only baselines have none
+    rough = text_model.model.finetuning is None
+    if rough:
+        remark(NO_DENSITY, quiet=quiet)
     if json:
         print_json(
             {
@@ -75,6 +91,7 @@ def perplexity(
                     "log_partition": found.partition_error,
                 },
                 "unigram": unigram,
+                "contrastive_divergence_only": rough,
                 "method": found.method,
                 "documents": found.n_documents,
                 "without_words": corpus.n_empty,

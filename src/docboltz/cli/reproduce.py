@@ -44,6 +44,7 @@ def reproduce(
 
     Example:  docboltz reproduce --out results --quick
     """
+    from docboltz.comparison.report import require_writable
     from docboltz.device import choose_device
     from docboltz.errors import InvalidParameter
     from docboltz.reproduce.data import Sources
@@ -61,6 +62,7 @@ def reproduce(
             raise InvalidParameter(f"There are no trials in {out} to report on.")
         typer.echo(write_report(out))
         return
+    require_writable(out)
     chosen = part_of(select(trials(effort, seeds or effort.n_seeds), only), part)
     sources = Sources(counts, path, rcv1)
     choose_device(device, "docboltz reproduce")

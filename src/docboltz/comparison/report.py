@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
@@ -29,6 +30,8 @@ class Column:
     show: Callable[[float], str]
     best: Callable[..., float] | None = None
     """max or min, where one is better."""
+    short: str = ""
+    """Heading for a terminal of 80 columns; the same where there is none."""
     error: Callable[[Measured], float | None] = lambda _: None
 
     def cell(self, model: Measured) -> str:
@@ -54,15 +57,21 @@ def columns(comparison: Comparison) -> list[Column]:
             lambda m: m.classification,
             _share,
             max,
+            short="class." if comparison.labels == "several" else "acc.",
         ),
         Column(
-            "perplexity", lambda m: m.perplexity, _figure, min, error=lambda m: m.perplexity_error
+            "perplexity",
+            lambda m: m.perplexity,
+            _figure,
+            min,
+            short="perpl.",
+            error=lambda m: m.perplexity_error,
         ),
         Column("NPMI", lambda m: m.coherence, _share, max),
-        Column("diversity", lambda m: m.diversity, _share, max),
-        Column("training s", lambda m: m.seconds, _figure, min),
-        Column("documents/s", lambda m: m.documents_per_second, _round, max),
-        Column("parameters", lambda m: m.n_parameters, _whole),
+        Column("diversity", lambda m: m.diversity, _share, max, short="div."),
+        Column("training s", lambda m: m.seconds, _figure, min, short="train s"),
+        Column("documents/s", lambda m: m.documents_per_second, _compact, max, short="docs/s"),
+        Column("parameters", lambda m: m.n_parameters, _size, short="size"),
     ]
     return [c for c in every if any(c.value(model) is not None for model in comparison.models)]
 
@@ -70,7 +79,7 @@ def columns(comparison: Comparison) -> list[Column]:
 def table(comparison: Comparison) -> tuple[dict[str, str], list[list[str]]]:
     """Headings with their sides, and a row for each model: what the command prints."""
     shown = columns(comparison)
-    sides = {"model": "left", **{column.heading: "right" for column in shown}}
+    sides = {"model": "left", **{column.short or column.heading: "right" for column in shown}}
     failed = any(model.failure is not None for model in comparison.models)
     if failed:
         sides["failed"] = "left"
@@ -83,8 +92,13 @@ def table(comparison: Comparison) -> tuple[dict[str, str], list[list[str]]]:
 
 def require_writable(folder: Path) -> None:
     """Say before the work, not after, that reports cannot go there."""
-    if folder.exists() and not folder.is_dir():
-        raise InvalidParameter(f"Cannot write reports to {folder}: it is a file. Name a folder.")
+    there = folder
+    while not there.exists() and there != there.parent:
+        there = there.parent
+    if not there.is_dir():
+        raise InvalidParameter(f"Cannot write reports to {folder}: {there} is a file.")
+    if not os.access(there, os.W_OK):
+        raise InvalidParameter(f"Cannot write reports to {folder}: {there} may not be written to.")
 
 
 def write(comparison: Comparison, folder: Path) -> tuple[Path, Path]:
@@ -157,11 +171,11 @@ def _opening(comparison: Comparison) -> str:
 def _html_table(comparison: Comparison) -> str:
     shown = columns(comparison)
     head = "".join(f'<th scope="col">{escape(c.heading)}</th>' for c in shown)
-    best = {}
+    best: dict[str, str] = {}
     for column in shown:
         values = [v for m in comparison.measured if (v := column.value(m)) is not None]
         if column.best is not None and len(values) > 1:
-            best[column.heading] = column.best(values)
+            best[column.heading] = column.show(column.best(values))  # what looks equal is equal
     rows = []
     for model in comparison.models:
         cells = f"<td>{escape(model.title)}</td>"
@@ -171,7 +185,7 @@ def _html_table(comparison: Comparison) -> str:
         else:
             for column in shown:
                 value = column.value(model)
-                is_best = value is not None and value == best.get(column.heading)
+                is_best = value is not None and column.show(value) == best.get(column.heading)
                 mark = ' class="best"' if is_best else ""
                 cells += f"<td{mark}>{escape(column.cell(model))}</td>"
         rows.append(f"<tr>{cells}</tr>")
@@ -299,10 +313,18 @@ def _figure(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
 
 
-def _round(value: float) -> str:
-    """Two significant digits: a rate measured once is no better than that."""
-    return f"{float(f'{value:.2g}'):,.0f}" if value >= 1 else f"{value:.2g}"
+def _compact(value: float, digits: int = 2) -> str:
+    """Two significant digits: a rate measured once is no better than that.
+
+    >>> _compact(0.12), _compact(85.0), _compact(1234.0), _compact(196467.0), _compact(5.1e6)
+    ('0.12', '85', '1.2k', '200k', '5.1M')
+    """
+    rounded = float(f"{value:.{digits}g}")
+    for unit, size in (("M", 1e6), ("k", 1e3)):
+        if rounded >= size:
+            return f"{rounded / size:g}{unit}"
+    return f"{rounded:g}"
 
 
-def _whole(value: float) -> str:
-    return f"{value:,.0f}"
+def _size(value: float) -> str:
+    return _compact(value, 3)

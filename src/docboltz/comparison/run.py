@@ -28,6 +28,7 @@ from docboltz.errors import InvalidParameter
 from docboltz.evaluation.retrieval import RECALL_POINTS
 from docboltz.evaluation.suite import LabelledSplit
 
+FEW_TESTED = 100
 NOT_REACHED = "interrupted before it was measured"
 
 
@@ -170,6 +171,8 @@ def _describe(parts: Parts, task: Task, effort: Effort, device: torch.device) ->
         remarks.append(f"{labelled} Retrieval and classification were not measured.")
     if len(train) < 4 * effort.topics:
         remarks.append(f"{len(train):,} training documents are few for {effort.topics} topics.")
+    if len(test) < FEW_TESTED:
+        remarks.append(f"{len(test):,} test documents are few: small differences mean nothing.")
     predicted = task.likelihood_counts
     unigram = Unigram().fit(train.counts).perplexity(predicted).value
     where = torch.cuda.get_device_name(device) if device.type == "cuda" else "CPU"

@@ -103,7 +103,7 @@ def tune(
         by = "retrieval" if isinstance(labelled, LabelledSplit) else "likelihood"
     require(by in MEASURES, "tune", "by", " or ".join(map(repr, MEASURES)), by)
     if by != "likelihood" and not isinstance(labelled, LabelledSplit):
-        raise InvalidParameter(f"{labelled} Without labels tune by likelihood, not by {by}.")
+        raise InvalidParameter(f"{labelled} Tune by likelihood instead of {by}.")
     recipe = recipe or ("full" if by == "likelihood" else "quick")
     if by == "likelihood" and recipe == "quick":
         raise InvalidParameter(

@@ -115,6 +115,8 @@ class Sources:
         for folder in (self.counts, self.rcv1):
             if folder is not None and not folder.is_dir():
                 raise InvalidCorpus(f"There is no folder {folder}.")
+        if self.newsgroups is not None and not self.newsgroups.exists():
+            raise InvalidCorpus(f"There is no {self.newsgroups}.")
         if self.counts is not None and not any(map(self.has, NOTES)):
             raise InvalidCorpus(
                 f"{self.counts} holds none of {', '.join(NOTES)}. 'python benchmarks/quality.py "

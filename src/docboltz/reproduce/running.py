@@ -56,7 +56,7 @@ def read_records(folder: Path) -> dict[str, Record]:
             raise InvalidParameter(
                 f"{file} is not the record of a trial: {error}. Remove it to have it run anew."
             ) from error
-        if found[file.stem]["model"] not in KINDS:
+        if found[file.stem].get("model") not in KINDS:
             raise InvalidParameter(
                 f"{file} is of a model that this version of docboltz does not know."
             )
