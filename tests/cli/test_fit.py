@@ -163,7 +163,7 @@ BINARY = bytes(range(256)) * 40
         ("one.txt", b"Only a single line of text.\n", "One document is not enough"),
         ("stop.txt", b"the of and\nit was not\n", "None of the 2 documents has a word left"),
         ("numbers.txt", b"1 2 3\n4 5 6\n", "None of the 2 documents has a word left"),
-        ("rare.txt", b"alpha beta\ngamma delta\n", "Lower min_df"),
+        ("rare.txt", b"alpha beta\ngamma delta\n", "Lower --min-df"),
         ("junk.txt", BINARY, "does not look like text"),
         ("junk.jsonl", BINARY, "does not look like text"),
         ("junk.parquet", BINARY, "junk.parquet"),

@@ -131,8 +131,11 @@ def _in_options(message: str) -> str:
 
     >>> _in_options("The 'inference' parameter of write_features must be 'fast'. Got 'x' instead.")
     "--inference must be 'fast'. Got 'x' instead."
+    >>> _in_options("Lower min_df (got 2).")
+    'Lower --min-df (got 2).'
     """
     options = "|".join(OPTIONS)
+    message = re.sub(r"\b(min|max)_df (?=\(got)", r"--\1-df ", message)
     return re.sub(
         rf"The '({options})' parameter of .+? must",
         lambda found: f"--{found[1].replace('_', '-')} must",

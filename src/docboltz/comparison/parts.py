@@ -98,10 +98,6 @@ def count_parts(
             max_words=counting.max_words,
             progress=lambda done: update(done + len(held), None),
         )
-        if test is None and not held:
-            raise InvalidCorpus(
-                f"{len(train)} documents are too few to leave some for testing. Give more."
-            )
         others = count(
             held if test is None else test,
             counting.analysis,
@@ -117,6 +113,7 @@ def _divert(
     """Pass on all but a share of the documents, chosen by chance in every stretch; hold those."""
     rng = np.random.default_rng(seed)
     wanted: set[int] = set()
+    number = -1
     for number, document in enumerate(documents):
         place = number % STRETCH
         if place == 0:
@@ -126,3 +123,8 @@ def _divert(
             held.append(document)
         else:
             yield document
+    if not held:
+        raise InvalidCorpus(
+            f"Documents to learn from and others to test on are needed: {number + 1} in all are "
+            "too few. If the file holds more, say how to read it with --format."
+        )

@@ -207,7 +207,7 @@ class _Reader:
                     self._report.note("empty", identity)
                 yield Document(identity, row.text, row.labels)
         if self._report.documents == 0:
-            found = "; ".join(self._report.problems()) or "empty" + (" files" if second else "")
+            found = "; ".join(self._report.problems()) or "nothing, or nothing but a heading"
             raise InvalidCorpus(f"There are no documents in {name or 'the folder'}: {found}.")
 
     def _rows(self, source: _Source) -> Iterator[Row]:
