@@ -29,7 +29,7 @@ from docboltz.errors import (
 )
 from docboltz.progress import progress_bar
 from docboltz.search.writer import StoreWriter
-from docboltz.storage import fingerprint, holds_model, require_writable
+from docboltz.storage import MODEL, fingerprint
 
 if TYPE_CHECKING:
     from docboltz.estimator.base import TopicModel
@@ -71,7 +71,7 @@ def build_model(
     """
     from docboltz.text_model import TextModel  # here: whoever only opens a store needs no torch
 
-    require_writable(out)  # before minutes of training, not after
+    MODEL.require_writable(out)  # before minutes of training, not after
     stream = iter(documents)
     first = list(islice(stream, 2))
     if len(first) == 1:
@@ -103,7 +103,7 @@ def build_model(
             if not hasattr(model, "components_"):
                 raise
             diverged = error
-        if (interrupted or diverged) and holds_model(out):
+        if (interrupted or diverged) and MODEL.exists(out):
             out = interrupted_folder(out)
         text_model = TextModel.of(model, corpus)
         text_model.save(out)

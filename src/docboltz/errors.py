@@ -1,25 +1,108 @@
-"""What a user can get wrong. Every message says what was expected, what arrived and what to do."""
+"""What a user can get wrong: errors that carry what was expected, what arrived and what to do.
+
+An error keeps its parts apart, and whoever shows it phrases them: `str(error)` speaks of
+parameters, the command line of options. A hint names settings as `{name}` or `{name=value}` and
+lists them in `settings`; a `Spelling` puts each face's own words there.
+"""
+
+from __future__ import annotations
 
 import math
 import sys
 import warnings
+from collections.abc import Sequence
 from numbers import Integral, Real
+from typing import Any
+
+LONGEST_SHOWN = 200
+"""Characters of a value that a message shows."""
+
+
+class Spelling:
+    """How a face of docboltz names its settings; this one is Python's."""
+
+    def subject(self, owner: str, name: str) -> str:
+        """What a sentence about a setting begins with."""
+        return f"The '{name}' parameter of {owner}"
+
+    def setting(self, mention: str) -> str:
+        """A setting that a hint mentions, as `name` or `name=value`."""
+        return mention
+
+
+PYTHON = Spelling()
 
 
 class DocboltzError(Exception):
     """The root of all errors raised on purpose; the command turns them into exit code 2."""
 
+    def __init__(self, problem: str = "", *, hint: str = "", settings: Sequence[str] = ()) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        """What is wrong, in a sentence."""
+        self.hint = hint
+        """What to do about it."""
+        self.settings = tuple(settings)
+        """Settings that the hint names in braces."""
+
+    def phrase(self, spelling: Spelling) -> str:
+        """The whole message, with settings spelled as the reader knows them."""
+        hint = self.hint
+        for mention in self.settings:
+            hint = hint.replace("{" + mention + "}", spelling.setting(mention))
+        return " ".join(part for part in (self._statement(spelling), hint) if part)
+
+    def _statement(self, spelling: Spelling) -> str:
+        return self.problem
+
+    def __str__(self) -> str:
+        return self.phrase(PYTHON)
+
+    def __reduce__(self) -> Any:
+        # Exceptions are pickled by their arguments, which forgets the fields.
+        return _revived, (type(self), self.args, vars(self))
+
+
+def _revived(kind: type[DocboltzError], args: tuple[Any, ...], state: dict[str, Any]) -> Any:
+    error = kind.__new__(kind, *args)
+    vars(error).update(state)
+    return error
+
 
 class InvalidParameter(DocboltzError, ValueError):
-    """A setting of a model or of its training that makes no sense."""
+    """A setting of a model, of its training or of a command that makes no sense.
+
+    >>> str(InvalidParameter(owner="TextAnalysis", name="stem", expected="True or False", got=3))
+    "The 'stem' parameter of TextAnalysis must be True or False. Got 3 instead."
+    """
+
+    def __init__(
+        self,
+        problem: str = "",
+        *,
+        owner: str = "",
+        name: str = "",
+        expected: str = "",
+        got: object = None,
+        hint: str = "",
+        settings: Sequence[str] = (),
+    ) -> None:
+        super().__init__(problem, hint=hint, settings=settings)
+        self.owner, self.name, self.expected = owner, name, expected
+        self.got = shown(got)
+
+    def _statement(self, spelling: Spelling) -> str:
+        if not self.name:
+            return self.problem
+        subject = spelling.subject(self.owner, self.name)
+        return f"{subject} must be {self.expected}. Got {self.got} instead."
 
 
 class OtherRun(InvalidParameter):
     """A checkpoint that belongs to training with other settings or documents."""
 
-    def __init__(self, message: str, changed: list[str]) -> None:
-        super().__init__(message)
-        self.changed = changed
+    changed: tuple[str, ...] = ()
+    """What is not the same."""
 
 
 class InvalidCounts(DocboltzError, ValueError):
@@ -31,7 +114,7 @@ class InvalidCorpus(DocboltzError, ValueError):
 
 
 class InvalidModelFile(DocboltzError, ValueError):
-    """A saved model that is missing, damaged, altered or from a newer version."""
+    """Something saved that is missing, damaged, altered or from a newer version."""
 
 
 class TrainingDiverged(DocboltzError, ArithmeticError):
@@ -58,12 +141,31 @@ class MissingPackageWarning(UserWarning):
     """A package that is not installed, and without which something less good is done."""
 
 
-def require(condition: bool, owner: str, name: str, expected: str, got: object) -> None:
-    """Raise InvalidParameter in the one shape of message all settings share."""
+def require(
+    condition: bool,
+    owner: str,
+    name: str,
+    expected: str,
+    got: object,
+    *,
+    hint: str = "",
+    settings: Sequence[str] = (),
+) -> None:
+    """Raise InvalidParameter unless a setting is as expected."""
     if not condition:
         raise InvalidParameter(
-            f"The '{name}' parameter of {owner} must be {expected}. Got {got!r} instead."
+            owner=owner, name=name, expected=expected, got=got, hint=hint, settings=settings
         )
+
+
+def shown(value: object) -> str:
+    """A value as messages show it: not all of a large one.
+
+    >>> shown("a" * 1000)[-6:]
+    'aaaaa…'
+    """
+    text = repr(value)
+    return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 1]}…"
 
 
 def is_whole(value: object) -> bool:

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from docboltz.corpus.cache import written_whole
 from docboltz.corpus.counting import count
 from docboltz.corpus.counts import Corpus
 from docboltz.corpus.document import Document
 from docboltz.errors import InvalidParameter, require
+from docboltz.files import replacing
 from docboltz.progress import progress_bar
 from docboltz.text_model import TextModel
 
@@ -35,7 +35,7 @@ def write_features(
         )
     known = inference in (None, "fast", "mean_field")
     require(known, "write_features", "inference", "'fast' or 'mean_field'", inference)
-    with written_whole(out) as file:
+    with replacing(out) as file:
         with progress_bar("Reading", "documents", shown=shown) as update:
             corpus = count(
                 documents,

@@ -19,9 +19,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 from numpy.typing import ArrayLike, NDArray
 
-from docboltz.corpus.cache import written_whole
 from docboltz.errors import require
 from docboltz.evaluation.by_length import ByLength
+from docboltz.files import replacing
 
 WIDTH, HEIGHT = 3.5, 2.8
 """Inches: half the width of a page."""
@@ -128,7 +128,7 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     expected = " or ".join(FORMATS)
     known = target.suffix.lower() in FORMATS
     require(known, "save", "path", f"a name that ends in {expected}", str(path))
-    with written_whole(target) as draft:
+    with replacing(target) as draft:
         if target.suffix.lower() == ".png":
             figure.savefig(draft, format="png", dpi=DPI, metadata={"Software": None})
         else:

@@ -73,10 +73,11 @@ def compare(
     # All that can be wrong without them is found out: now torch may take its seconds.
     from docboltz.comparison.contenders import Effort
     from docboltz.comparison.parts import Counting, count_parts
-    from docboltz.comparison.report import require_writable, table, write
+    from docboltz.comparison.report import table, write
     from docboltz.comparison.run import choose_models
     from docboltz.comparison.run import compare as run
     from docboltz.device import choose_device
+    from docboltz.files import require_writable
 
     names = [name.strip().lower() for name in models.split(",") if name.strip()]
     choose_models(names)

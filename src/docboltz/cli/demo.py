@@ -47,8 +47,8 @@ def demo(
     Example:  docboltz demo
     """
     from docboltz.building import build_model
-    from docboltz.corpus.cache import cache_folder
     from docboltz.estimator.models import OverReplicatedSoftmax
+    from docboltz.files import cache_folder
     from docboltz.training.pretrain import Pretraining
 
     clock = _Clock()

@@ -63,7 +63,7 @@ def fit(
     from docboltz.building import build_model, checkpoint_folder, interrupted_folder
     from docboltz.device import choose_device
     from docboltz.estimator.models import OverReplicatedSoftmax
-    from docboltz.storage import holds_model, remove_model
+    from docboltz.storage import CHECKPOINT, MODEL
     from docboltz.training.recipes import recipe as recipe_of
     from docboltz.training.validation import Validation
 
@@ -74,14 +74,14 @@ def fit(
         pretraining = dataclasses.replace(pretraining, updates=updates)
     checkpoint = checkpoint_folder(out)
     # Beside a checkpoint the model in OUT is the interrupted one, unless that was put elsewhere.
-    interrupted = holds_model(checkpoint) and not holds_model(interrupted_folder(out))
-    if holds_model(out) and not (replace or interrupted):
+    interrupted = CHECKPOINT.exists(checkpoint) and not MODEL.exists(interrupted_folder(out))
+    if MODEL.exists(out) and not (replace or interrupted):
         raise InvalidParameter(
             f"There is a model in {out} already. Name another folder, or add --replace."
         )
     if restart:
-        remove_model(checkpoint)
-    elif holds_model(checkpoint):
+        CHECKPOINT.remove(checkpoint)
+    elif CHECKPOINT.exists(checkpoint):
         remark(f"There is a checkpoint in {checkpoint}: going on.", quiet=quiet or json)
     model = OverReplicatedSoftmax(
         topics,

@@ -44,9 +44,9 @@ def reproduce(
 
     Example:  docboltz reproduce --out results --quick
     """
-    from docboltz.comparison.report import require_writable
     from docboltz.device import choose_device
     from docboltz.errors import InvalidParameter
+    from docboltz.files import require_writable
     from docboltz.reproduce.data import Sources
     from docboltz.reproduce.models import FULL, QUICK
     from docboltz.reproduce.report import write_report

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
@@ -13,9 +12,8 @@ from pathlib import Path
 from docboltz import plots
 from docboltz.comparison.measuring import ENOUGH_TO_CHOOSE, WORDS_PER_TOPIC, Measured
 from docboltz.comparison.run import Comparison
-from docboltz.corpus.cache import written_whole
-from docboltz.errors import InvalidParameter
 from docboltz.evaluation.retrieval import RECALL_POINTS
+from docboltz.files import replacing
 
 HTML, JSON = "report.html", "report.json"
 NONE = "–"
@@ -90,17 +88,6 @@ def table(comparison: Comparison) -> tuple[dict[str, str], list[list[str]]]:
     return sides, rows
 
 
-def require_writable(folder: Path) -> None:
-    """Say before the work, not after, that reports cannot go there."""
-    there = folder
-    while not there.exists() and there != there.parent:
-        there = there.parent
-    if not there.is_dir():
-        raise InvalidParameter(f"Cannot write reports to {folder}: {there} is a file.")
-    if not os.access(there, os.W_OK):
-        raise InvalidParameter(f"Cannot write reports to {folder}: {there} may not be written to.")
-
-
 def write(comparison: Comparison, folder: Path) -> tuple[Path, Path]:
     """Write the page and the JSON, each whole or not at all; give their paths."""
     page, data = folder / HTML, folder / JSON
@@ -109,7 +96,7 @@ def write(comparison: Comparison, folder: Path) -> tuple[Path, Path]:
         data: json.dumps(comparison.to_dict(), indent=2, ensure_ascii=False, allow_nan=False),
     }
     for path, text in contents.items():
-        with written_whole(path) as draft:
+        with replacing(path) as draft:
             draft.write_text(text + "\n", encoding="utf-8")
     return page, data
 

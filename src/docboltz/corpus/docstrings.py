@@ -19,10 +19,10 @@ from pathlib import Path
 
 import numpy as np
 
-from docboltz.corpus.cache import cache_folder, written_whole
 from docboltz.corpus.counts import split_sizes
 from docboltz.corpus.document import Document
 from docboltz.errors import InvalidCorpus
+from docboltz.files import cache_folder, replacing
 
 PACKAGES = (
     "numpy", "scipy", "sklearn", "pandas", "matplotlib", "networkx", "sympy", "torch",
@@ -114,7 +114,7 @@ def _cached(packages: dict[str, tuple[Path, str]], say: Callable[[str], None]) -
         for document in collect_docstrings(name, folder)
     ]
     documents = _without_rare_labels(collected)
-    with written_whole(path) as target, gzip.open(target, "wt", encoding="utf-8") as lines:
+    with replacing(path) as target, gzip.open(target, "wt", encoding="utf-8") as lines:
         for document in documents:
             lines.write(json.dumps([document.id, document.text, document.labels]) + "\n")
     return documents

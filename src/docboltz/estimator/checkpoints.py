@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from docboltz.errors import InvalidModelFile, InvalidParameter, OtherRun
+from docboltz.errors import OtherRun
 from docboltz.estimator.saving import plain_parameters
 from docboltz.model.counts import SparseCounts
-from docboltz.storage import holds_model, load_model, remove_model, require_writable, save_model
+from docboltz.storage import CHECKPOINT, load_model, save_model
 from docboltz.training.run import Tensors
 
 if TYPE_CHECKING:
     from docboltz.estimator.base import TopicModel
-
-KIND = "training checkpoint"
 
 
 class Checkpoint:
@@ -31,7 +29,7 @@ class Checkpoint:
         counts: SparseCounts,
         device: torch.device,
     ) -> None:
-        require_writable(path)  # before training, not after
+        CHECKPOINT.require_writable(path)  # before training, not after
         self.path = Path(path)
         settings = plain_parameters(model)
         for name in ("verbose", "inference"):
@@ -46,39 +44,31 @@ class Checkpoint:
     def save(self, tensors: Tensors, facts: dict[str, Any]) -> None:
         """Write the state; one that is there stays whole until this one is."""
         arrays = {name: t.detach().cpu().numpy() for name, t in tensors.items()}
-        save_model(self.path, arrays, {"model": KIND, "run": self._identity, "facts": facts})
+        save_model(self.path, arrays, {"run": self._identity, "facts": facts}, CHECKPOINT)
 
     def load(self) -> tuple[Tensors, dict[str, Any]] | None:
         """The state on disk, if there is one; an error if it is another run's or damaged."""
-        if not holds_model(self.path):
+        if not CHECKPOINT.exists(self.path):
             return None
-        try:
-            arrays, settings = load_model(self.path)
-        except InvalidModelFile as error:
-            raise InvalidModelFile(
-                f"{error} This is a training checkpoint: to train from the start, remove the "
-                "folder."
-            ) from error
-        if settings.get("model") != KIND:
-            raise InvalidParameter(
-                f"{self.path} holds a model, not a training checkpoint. Name another folder for "
-                "the checkpoint."
-            )
-        there, here = settings["run"], self._identity
-        changed = sorted(name for name in here if here[name] != there.get(name))
+        arrays, settings = load_model(self.path, CHECKPOINT)
+        with CHECKPOINT.trusting(self.path):
+            there, here = dict(settings["run"]), self._identity
+            changed = sorted(name for name in here if here[name] != there.get(name))
+            facts = dict(settings["facts"])
         if changed:
-            raise OtherRun(
+            error = OtherRun(
                 f"The checkpoint in {self.path} is of another run: {', '.join(changed)} "
-                f"{'is' if len(changed) == 1 else 'are'} not the same. Go on with the settings and "
-                "documents it was begun with, name another folder, or remove this one to start "
-                "anew.",
-                changed,
+                f"{'is' if len(changed) == 1 else 'are'} not the same.",
+                hint="Go on with the settings and documents it was begun with, name another "
+                "folder, or remove this one to start anew.",
             )
-        return {name: torch.from_numpy(a.copy()) for name, a in arrays.items()}, settings["facts"]
+            error.changed = tuple(changed)
+            raise error
+        return {name: torch.from_numpy(a.copy()) for name, a in arrays.items()}, facts
 
     def remove(self) -> None:
         """The run is over."""
-        remove_model(self.path)
+        CHECKPOINT.remove(self.path)
 
 
 def _checksum(counts: SparseCounts) -> str:

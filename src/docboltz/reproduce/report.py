@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from docboltz.corpus.cache import written_whole
+from docboltz.files import replacing
 from docboltz.reproduce import paper
 from docboltz.reproduce.data import NOTES
 from docboltz.reproduce.measuring import DONE, Record, unpack_by_length
@@ -30,7 +30,7 @@ def write_report(folder: Path) -> Path:
     results = Results(records.values())
     figures = draw_figures(results, folder)
     page = folder / "results.md"
-    with written_whole(page) as draft:
+    with replacing(page) as draft:
         draft.write_text(page_of(records, results, figures), encoding="utf-8")
     return page
 

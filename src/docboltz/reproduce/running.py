@@ -21,10 +21,10 @@ from typing import Any
 import torch
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # scikit-learn's
 
-from docboltz.corpus.cache import written_whole
 from docboltz.device import choose_device
 from docboltz.errors import InvalidParameter
 from docboltz.evaluation.suite import LabelledSplit
+from docboltz.files import replacing
 from docboltz.reproduce.measuring import (
     DONE,
     FAILED,
@@ -109,7 +109,7 @@ class Run:
 
     def keep(self, record: Record) -> None:
         """Write down what became of a trial."""
-        with written_whole(self._folder / "trials" / f"{record['name']}.json") as draft:
+        with replacing(self._folder / "trials" / f"{record['name']}.json") as draft:
             draft.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
         self._kept += 1
         seconds = sum(record["seconds"].values())

@@ -2,8 +2,8 @@ import hashlib
 
 import pytest
 
-from docboltz.corpus.cache import cache_folder, sha256, written_whole
 from docboltz.errors import InvalidCorpus
+from docboltz.files import cache_folder, replacing, sha256
 
 
 def test_the_environment_names_the_folder(cache):
@@ -14,14 +14,14 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path):
     path = tmp_path / "sub" / "a.txt"
 
     def half():
-        with written_whole(path) as target:
+        with replacing(path) as target:
             target.write_text("half")
             raise RuntimeError
 
     with pytest.raises(RuntimeError):
         half()
     assert list(path.parent.iterdir()) == []
-    with written_whole(path) as target:
+    with replacing(path) as target:
         target.write_text("whole")
     assert [p.read_text() for p in path.parent.iterdir()] == ["whole"]
     assert sha256(path) == hashlib.sha256(b"whole").hexdigest()
@@ -31,7 +31,7 @@ def test_an_unwritable_folder_says_what_to_do(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("not a folder")
 
     def write():
-        with written_whole(tmp_path / "file" / "a"):
+        with replacing(tmp_path / "file" / "a"):
             pass
 
     with pytest.raises(InvalidCorpus, match="cannot be written") as error:
