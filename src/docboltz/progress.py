@@ -14,6 +14,11 @@ WIDE = 110
 """Columns of a terminal that has room for a note."""
 
 
+def remark(message: str) -> None:
+    """Say something that is not the answer, on standard error."""
+    print(message, file=sys.stderr, flush=True)
+
+
 class Update(Protocol):
     """Called with what is done and what there is to do, None where nobody knows, and a note."""
 
