@@ -24,7 +24,7 @@ import numpy as np
 from docboltz.corpus.counting import count
 from docboltz.corpus.datasets import load_dataset
 from docboltz.corpus.document import Document
-from docboltz.corpus.readers import read_documents
+from docboltz.corpus.readers import read
 from docboltz.corpus.text import TextAnalysis
 
 N_MILLION = 1_000_000
@@ -40,7 +40,7 @@ def main() -> int:
     options = parser.parse_args()
     if options.million:
         return million()
-    documents = list(read_documents(options.corpus)) if options.corpus else docstrings()
+    documents = list(read(options.corpus)) if options.corpus else docstrings()
     return against_scikit_learn(documents, options.n_jobs, options.repeats)
 
 
@@ -93,11 +93,11 @@ def million() -> int:
             128, pretraining=Pretraining(updates=20), device="cpu", random_state=0
         )
         text_model = TextModel.fit(
-            islice(read_documents(path), 20_000), model, TextAnalysis(), max_words=10_000
+            islice(read(path), 20_000), model, TextAnalysis(), max_words=10_000
         )
         before = peak_gigabytes()
         start = time.perf_counter()
-        n = len(write_features(text_model, read_documents(path), features))
+        n = len(write_features(text_model, read(path), features))
         seconds = time.perf_counter() - start
         megabytes, written = (os.path.getsize(file) / 1e6 for file in (path, features))
     peak = peak_gigabytes()

@@ -13,7 +13,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 if TYPE_CHECKING:
     from docboltz.corpus.datasets import load_dataset
-    from docboltz.corpus.readers import read_documents
+    from docboltz.corpus.readers import read
     from docboltz.corpus.text import TextAnalysis
     from docboltz.estimator.models import OverReplicatedSoftmax, ReplicatedSoftmax, load
     from docboltz.model.latent_words import (
@@ -42,7 +42,7 @@ _HOME = {
     "TextAnalysis": "docboltz.corpus.text",
     "TextModel": "docboltz.text_model",
     "load_dataset": "docboltz.corpus.datasets",
-    "read_documents": "docboltz.corpus.readers",
+    "read": "docboltz.corpus.readers",
 }
 
 __all__ = [
@@ -58,7 +58,7 @@ __all__ = [
     "Validation",
     "load",
     "load_dataset",
-    "read_documents",
+    "read",
     "recipe",
 ]
 

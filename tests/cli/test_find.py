@@ -61,7 +61,7 @@ def test_index_replaces_the_collection_and_leaves_the_model(docboltz, model, tmp
     rows = records({"new": ["The oven is hot.", "Rockets orbit the moon.", "Völlig unbekannt."]})
     other = write_json_lines(tmp_path / "new.jsonl", rows)
     how, empty, what = docboltz("index", model, other).err.splitlines()
-    assert how == "Read as columns: text 'text', id 'id', label 'labels'"
+    assert how == "Read as JSON Lines: text 'text', id 'id', label 'labels'"
     assert empty == "1 document has no word of the vocabulary"
     assert what == f"3 documents can be searched in {model}"
     assert (model / "model.json").read_bytes() == before

@@ -123,7 +123,7 @@ def test_quiet_says_nothing_and_json_says_one_thing(docboltz, corpus, tmp_path):
     loud = docboltz("fit", corpus, "--out", tmp_path / "a", *SMALL)
     assert (loud.code, loud.out) == (0, "")
     how, what, hint = loud.err.splitlines()
-    assert how == "Read as columns: text 'text', id 'id', label 'labels'"
+    assert how == "Read as JSON Lines: text 'text', id 'id', label 'labels'"
     assert what.endswith(f"4 topics: saved to {tmp_path / 'a'}")
     assert "docboltz search" in hint
     assert docboltz("fit", corpus, "--out", tmp_path / "b", "--quiet", *SMALL) == (0, "", "")

@@ -1,9 +1,15 @@
 import pytest
 
-from docboltz.corpus.columns import ColumnOptions, as_labels, as_text, find_columns
+from docboltz.corpus.columns import ColumnChoice, as_labels, as_text
+from docboltz.corpus.read_options import ReadOptions
 from docboltz.errors import InvalidCorpus
 
-NOTHING = ColumnOptions()
+
+def find_columns(names, options, where):
+    return ColumnChoice(options).find(names, where)
+
+
+NOTHING = ReadOptions()
 
 
 def test_usual_names_are_found_in_any_case():
@@ -21,7 +27,7 @@ def test_an_only_column_is_the_text():
 
 
 def test_named_columns_are_taken_and_joined():
-    options = ColumnOptions(text=("title", "abstract"), id="n", label="Topic")
+    options = ReadOptions(text=("title", "abstract"), id="n", label="Topic")
     columns = find_columns(["n", "title", "abstract", "topic", "id"], options, "f")
     record = {"n": 7, "title": "A", "abstract": "b c", "topic": ["x", "y"], "id": "no"}
     assert columns.get(record) == ("7", "A\nb c", ("x", "y"))
@@ -29,7 +35,7 @@ def test_named_columns_are_taken_and_joined():
 
 def test_a_missing_column_lists_those_that_exist():
     with pytest.raises(InvalidCorpus, match=r"no label column 'tag'.*'words', 'kind'"):
-        find_columns(["words", "kind"], ColumnOptions(label="tag"), "f.csv")
+        find_columns(["words", "kind"], ReadOptions(label="tag"), "f.csv")
     with pytest.raises(InvalidCorpus, match=r"usual name.*'a', 'b'"):
         find_columns(["a", "b"], NOTHING, "f.csv")
 
@@ -58,7 +64,7 @@ def test_labels_from_any_value(value, separator, labels):
 
 
 def test_columns_that_might_hold_labels_are_named():
-    columns = find_columns(["sentence", "pkg", "id"], ColumnOptions(), "file")
-    assert str(columns) == "text 'sentence', id 'id', label none (not used: 'pkg')"
-    columns = find_columns(["text", "label", "pkg"], ColumnOptions(), "file")
-    assert str(columns) == "text 'text', id numbered, label 'label'"
+    columns = find_columns(["sentence", "pkg", "id"], ReadOptions(), "file")
+    assert str(columns) == "text 'sentence', id 'id', no label; not used: 'pkg'"
+    columns = find_columns(["text", "label", "pkg"], ReadOptions(), "file")
+    assert str(columns) == "text 'text', no id, label 'label'; not used: 'pkg'"

@@ -11,7 +11,7 @@ from docboltz.corpus.counts import Corpus
 from docboltz.corpus.datasets import DATASETS, CountDataset, TextDataset
 from docboltz.corpus.document import Document
 from docboltz.corpus.export import spelled_out, write_json_lines
-from docboltz.corpus.readers import read_documents
+from docboltz.corpus.readers import read
 from docboltz.corpus.text import TextAnalysis
 from docboltz.corpus.vocabulary import Vocabulary
 
@@ -36,7 +36,7 @@ COUNTS = CountDataset(
 def test_texts(tmp_path, part, documents):
     out = tmp_path / "out.jsonl"
     assert write_json_lines(TEXTS, part, out) == len(documents)
-    assert tuple(read_documents(out)) == documents
+    assert tuple(read(out)) == documents
     lines = out.read_text(encoding="utf-8").split("\n")
     assert [json.loads(line).keys() for line in lines[:-1]] == [{"id", "text", "labels"}] * len(
         documents
@@ -48,7 +48,7 @@ def test_counts_become_words_as_often_as_they_were_counted(tmp_path):
     out = tmp_path / "out.jsonl"
     assert write_json_lines(COUNTS, "all", out) == 3
     analysis = TextAnalysis(pretokenised=True)
-    corpus = count(read_documents(out), analysis, vocabulary=COUNTS.train.vocabulary)
+    corpus = count(read(out), analysis, vocabulary=COUNTS.train.vocabulary)
     assert corpus.counts.toarray().tolist() == [[2, 0, 1], [0, 0, 0], [0, 3, 0]]
     assert (corpus.ids, corpus.labels) == (("a", "b", "c"), (("x",),) * 3)
 

@@ -9,12 +9,12 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docboltz.corpus.readers import Document, ReadReport, read_documents
+from docboltz.corpus.readers import Document, read
 from docboltz.errors import DocboltzError, InvalidCorpus, InvalidParameter
 
 
 def texts(paths, **options):
-    return [d.text for d in read_documents(paths, **options)]
+    return [d.text for d in read(paths, **options)]
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def folder(tmp_path):
 
 
 def test_a_folder_has_a_document_per_file_and_a_label_per_folder(folder):
-    assert list(read_documents(folder)) == [
+    assert list(read(folder)) == [
         Document("plain", "no label", ()),
         Document("sea/1", "ships\nand sails", ("sea",)),
         Document("sea/2.txt.gz", "packed", ("sea",)),
@@ -53,18 +53,19 @@ def test_binary_and_unreadable_files_of_a_folder_are_counted(folder):
     (folder / "film.mp4").write_bytes(bytes(range(256)) * 100)
     (folder / "broken.gz").write_bytes(gzip.compress(b"cut off here" * 100)[:30])
     (folder / "gone").symlink_to(folder / "nowhere")
-    report = ReadReport()
-    assert len(list(read_documents(folder, report=report))) == 4
+    documents = read(folder)
+    assert len(list(documents)) == 4
+    report = documents.report
     assert (report.documents, report.undecodable, report.unreadable) == (4, 1, 2)
 
 
 def test_a_folder_of_tables_is_read_as_tables(tmp_path):
     for i in range(2):
         (tmp_path / f"part-{i}.csv").write_text(f"text,label\nwords {i},x\n")
-    documents = list(read_documents(tmp_path))
+    documents = list(read(tmp_path))
     assert [d.text for d in documents] == ["words 0", "words 1"]
     assert documents[0].id.endswith("part-0.csv:1")
-    assert len(list(read_documents(tmp_path, format="files"))) == 2
+    assert len(list(read(tmp_path, format="files"))) == 2
 
 
 @pytest.mark.parametrize(
@@ -102,7 +103,7 @@ def test_several_paths_and_globs_in_order(tmp_path):
         (tmp_path / f"{name}.txt").write_text(f"in {name}\n")
     assert texts(str(tmp_path / "*.txt")) == ["in a", "in b", "in c"]
     assert texts([tmp_path / "c.txt", tmp_path / "a.txt"]) == ["in c", "in a"]
-    named = list(read_documents([tmp_path / "c.txt", tmp_path / "a.txt"]))
+    named = list(read([tmp_path / "c.txt", tmp_path / "a.txt"]))
     assert named[1].id == f"{tmp_path / 'a.txt'}:1"
 
 
@@ -118,14 +119,14 @@ def test_the_format_can_be_named(tmp_path):
     assert texts(path, format="files") == ["line 1\nline 2\n"]
     assert texts(path) == ["line 1", "line 2"]
     with pytest.raises(InvalidParameter, match="format"):
-        read_documents(path, format="xml")
+        read(path, format="xml")
 
 
 def test_taken_ids_get_a_suffix(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("id,text\na,1\na,2\na#2,3\na,4\n,5\n")
-    report = ReadReport()
-    documents = list(read_documents(path, report=report))
+    stream = read(path)
+    documents, report = list(stream), stream.report
     assert [d.id for d in documents] == ["a", "a#2", "a#2#2", "a#3", "5"]
     assert report.duplicate_ids == 3
 
@@ -134,14 +135,14 @@ def test_taken_ids_get_a_suffix(tmp_path):
 def test_ids_always_differ(tmp_path_factory, ids):
     path = tmp_path_factory.mktemp("ids") / "a.csv"
     path.write_text("id,text\n" + "".join(f"{i},x\n" for i in ids))
-    found = [d.id for d in read_documents(path)]
+    found = [d.id for d in read(path)]
     assert len(found) == len(set(found)) == len(ids)
 
 
 def test_nothing_is_read_before_it_is_asked_for(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("word\n" * 100_000)
-    stream = read_documents(path)
+    stream = iter(read(path))
     assert next(stream).text == "word"
     stream.close()
 
@@ -149,28 +150,28 @@ def test_nothing_is_read_before_it_is_asked_for(tmp_path):
 class TestBadInput:
     def test_missing_file(self, tmp_path):
         with pytest.raises(InvalidCorpus, match="no file or folder"):
-            read_documents(tmp_path / "none.csv")  # at once, not when first read
+            read(tmp_path / "none.csv")  # at once, not when first read
         with pytest.raises(InvalidCorpus, match="Nothing matches"):
-            read_documents(str(tmp_path / "*.csv"))
+            read(str(tmp_path / "*.csv"))
         with pytest.raises(InvalidCorpus, match="no paths"):
-            read_documents([])
+            read([])
 
     @pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.txt", "a.txt.gz", "a", "a.parquet"])
     def test_empty_file(self, tmp_path, name):
         empty = gzip.compress(b"") if name.endswith("gz") else b""
         (tmp_path / name).write_bytes(empty)
         with pytest.raises(InvalidCorpus, match=r"no documents|not a readable"):
-            list(read_documents(tmp_path / name))
+            list(read(tmp_path / name))
 
     def test_empty_folder(self, tmp_path):
         with pytest.raises(InvalidCorpus, match="no documents"):
-            list(read_documents(tmp_path))
+            list(read(tmp_path))
 
     @pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.txt", "a.tsv", "a.bin"])
     def test_binary_junk(self, tmp_path, name):
         (tmp_path / name).write_bytes(bytes(range(256)) * 10)
         with pytest.raises(InvalidCorpus, match="does not look like text"):
-            list(read_documents(tmp_path / name))
+            list(read(tmp_path / name))
 
     def test_junk_never_escapes_as_another_error(self, tmp_path):
         import random
@@ -180,7 +181,7 @@ class TestBadInput:
             for size in (1, 10, 1000, 100_000):
                 (tmp_path / name).write_bytes(random.randbytes(size))
                 with contextlib.suppress(DocboltzError):
-                    list(read_documents(tmp_path / name))
+                    list(read(tmp_path / name))
 
     def test_unreadable_file(self, tmp_path, monkeypatch):
         path = tmp_path / "a.txt"
@@ -191,13 +192,13 @@ class TestBadInput:
 
         monkeypatch.setattr("pathlib.Path.open", refuse)
         with pytest.raises(InvalidCorpus, match=r"a.txt could not be read: Permission denied"):
-            list(read_documents(path))
+            list(read(path))
 
     def test_damaged_compression(self, tmp_path):
         path = tmp_path / "a.txt.xz"
         path.write_bytes(lzma.compress(b"word\n" * 10_000)[:-20])
         with pytest.raises(InvalidCorpus, match="complete if it is compressed"):
-            list(read_documents(path))
+            list(read(path))
 
     def test_one_document_of_50_megabytes(self, tmp_path):
         path = tmp_path / "a.txt"
@@ -211,8 +212,8 @@ def test_raw_newsgroups(shared_data, tmp_path):
     with tarfile.open(shared_data / "20news-bydate.tar.xz") as archive:
         members = [m for m in archive if m.name.startswith("20news-bydate-test/sci.")]
         archive.extractall(tmp_path, members, filter="data")
-    report = ReadReport()
-    documents = list(read_documents(tmp_path / "20news-bydate-test", report=report))
+    stream = read(tmp_path / "20news-bydate-test")
+    documents, report = list(stream), stream.report
     assert {d.labels for d in documents} == {
         ("sci.crypt",), ("sci.electronics",), ("sci.med",), ("sci.space",),
     }  # fmt: skip
@@ -221,24 +222,33 @@ def test_raw_newsgroups(shared_data, tmp_path):
 
 
 def test_the_report_says_how_things_were_read(tmp_path):
-    (tmp_path / "a.csv").write_text("kind,sentence\nx,one\ny,two\n")
+    (tmp_path / "a.csv").write_text("kind;sentence\nx;one\ny;two\n")
     (tmp_path / "b.txt").write_text("one\ntwo\n")
-    report = ReadReport()
-    list(read_documents([tmp_path / "a.csv"], text="sentence", report=report))
-    assert dict(report.read_as) == {
-        "columns: text 'sentence', id numbered, label none (not used: 'kind')": 1
-    }
-    report = ReadReport()
-    list(read_documents(tmp_path / "b.txt", report=report))
-    assert dict(report.read_as) == {"one document per line": 1}
+    documents = read([tmp_path / "a.csv"], text="sentence")
+    list(documents)
+    assert documents.report.summary() == [
+        "Read as CSV (semicolons): text 'sentence', no id, no label; not used: 'kind'"
+    ]
+    documents = read(tmp_path / "b.txt")
+    list(documents)
+    assert documents.report.summary() == ["Read as one document per line"]
 
 
 def test_several_files_of_no_known_kind_are_a_document_each(tmp_path):
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "copyright").write_text("first line\nsecond line\n")
-    report = ReadReport()
-    documents = list(read_documents(str(tmp_path / "*" / "copyright"), report=report))
+    stream = read(str(tmp_path / "*" / "copyright"))
+    documents, report = list(stream), stream.report
     assert [d.text for d in documents] == ["first line\nsecond line\n"] * 2
-    assert dict(report.read_as) == {"one document per file": 2}
-    assert len(list(read_documents(tmp_path / "a" / "copyright"))) == 2
+    assert report.summary() == ["Read 2 files as one document per file"]
+    assert len(list(read(tmp_path / "a" / "copyright"))) == 2
+
+
+def test_half_characters_are_spelled_out(tmp_path):
+    file = tmp_path / "broken.jsonl"
+    file.write_text(r'{"id": "\udcff.txt", "text": "caf\u00e9 \ud83d", "labels": ["\ude00"]}')
+    (document,) = read(file)
+    assert document.id == r"\udcff.txt"
+    assert document.text == r"café \ud83d"
+    assert document.labels == (r"\ude00",)

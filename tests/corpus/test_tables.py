@@ -2,15 +2,15 @@ import json
 
 import pytest
 
-from docboltz.corpus.readers import ReadReport, read_documents
+from docboltz.corpus import readers
 from docboltz.corpus.tables import sniff
 from docboltz.errors import InvalidCorpus
 
 
 def read(path, content, **options):
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    report = ReadReport()
-    return list(read_documents(path, report=report, **options)), report
+    documents = readers.read(path, **options)
+    return list(documents), documents.report
 
 
 def as_tuples(documents):
@@ -168,7 +168,7 @@ class TestParquet:
             read(tmp_path / "a.parquet", b"PAR1 but not really")
         pyarrow.parquet.write_table(table.select(["uid", "n"]), tmp_path / "b.parquet")
         with pytest.raises(InvalidCorpus, match="'uid', 'n'"):
-            list(read_documents(tmp_path / "b.parquet"))
+            list(readers.read(tmp_path / "b.parquet"))
 
 
 @pytest.mark.parametrize(

@@ -58,17 +58,14 @@ def compare(
 
     Example:  docboltz compare reviews.csv
     """
-    from docboltz.corpus.report import ReadReport
-
     if recipe is not None:
         require_recipe(recipe)
     latent = latent_words_of(latent_words)
     analysis = counting.analysis()
-    report, test_report = ReadReport(), ReadReport()
-    documents = source.documents(report)
+    documents = source.documents()
     others = None
     if test:
-        others = dataclasses.replace(source, corpus=test).documents(test_report)
+        others = dataclasses.replace(source, corpus=test).documents()
 
     # All that can be wrong without them is found out: now torch may take its seconds.
     from docboltz.comparison.contenders import Effort
@@ -93,9 +90,9 @@ def compare(
         seed=seed,
         shown=not quiet,
     )
-    remark_reading(report, quiet=quiet, json=json)
-    if test:
-        remark_reading(test_report, quiet=quiet, json=json)
+    remark_reading(documents.report, quiet=quiet, json=json)
+    if others is not None:
+        remark_reading(others.report, quiet=quiet, json=json)
     remark(
         f"{count_of(len(parts.train), 'document')} to learn from, {len(parts.test):,} to test on, "
         f"{count_of(len(parts.train.vocabulary), 'word')}",
@@ -113,7 +110,7 @@ def compare(
     found = run(parts, names, effort, say=lambda said: remark(said, quiet=silent))
     page, data = write(found, out)
     if json:
-        print_json({**found.to_dict(), "report": str(page), "read": report.to_dict()})
+        print_json({**found.to_dict(), "report": str(page), "read": documents.report.to_dict()})
     else:
         sides, rows = table(found)
         print_table(None, sides, rows)

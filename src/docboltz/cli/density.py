@@ -43,7 +43,6 @@ def perplexity(
     """
     import numpy as np
 
-    from docboltz.corpus.report import ReadReport
     from docboltz.device import choose_device
     from docboltz.errors import InvalidCorpus, InvalidParameter
     from docboltz.text_model import TextModel
@@ -52,11 +51,10 @@ def perplexity(
         raise InvalidParameter(
             f"--method must be exact, bound or importance. Got {method!r} instead."
         )
-    report = ReadReport()
-    stream = source.documents(report)
+    stream = source.documents()
     text_model = TextModel.load(model, device=device)
     corpus = text_model.count(stream)
-    remark_reading(report, quiet=quiet, json=json)
+    remark_reading(stream.report, quiet=quiet, json=json)
     remark_empty(corpus.n_empty, quiet=quiet)
     counts = corpus.without_empty().counts
     if not counts.shape[0]:
@@ -102,7 +100,7 @@ def perplexity(
                     "steps": zeta.steps,
                     "largest_share_missed_by_particles": float(zeta.missed.max()),
                 },
-                "read": report.to_dict(),
+                "read": stream.report.to_dict(),
             }
         )
         return

@@ -28,16 +28,14 @@ def transform(
 
     Example:  docboltz transform model reviews.csv --out features.parquet
     """
-    from docboltz.corpus.report import ReadReport
     from docboltz.feature_files import write_features
     from docboltz.text_model import TextModel
 
-    report = ReadReport()
-    documents = source.documents(report)
+    documents = source.documents()
     text_model = TextModel.load(model, device=device)
     corpus = write_features(text_model, documents, out, inference=inference, shown=not quiet)
     n = len(corpus)
-    remark_reading(report, quiet=quiet, json=json)
+    remark_reading(documents.report, quiet=quiet, json=json)
     remark_empty(corpus.n_empty, quiet=quiet)
     if json:
         print_json(
@@ -45,7 +43,7 @@ def transform(
                 "features": str(out),
                 "documents": n,
                 "without_words": corpus.n_empty,
-                "read": report.to_dict(),
+                "read": documents.report.to_dict(),
             }
         )
     else:

@@ -72,15 +72,13 @@ def index(
     Example:  docboltz index model new-reviews.csv
     """
     from docboltz.building import index_documents
-    from docboltz.corpus.report import ReadReport
     from docboltz.text_model import TextModel
 
-    report = ReadReport()
-    documents = source.documents(report)
+    documents = source.documents()
     text_model = TextModel.load(model, device=device)
     indexed = index_documents(text_model, documents, model, shown=not quiet)
     n = len(indexed)
-    remark_reading(report, quiet=quiet, json=json)
+    remark_reading(documents.report, quiet=quiet, json=json)
     remark_empty(indexed.n_empty, quiet=quiet)
     if json:
         print_json(
@@ -88,7 +86,7 @@ def index(
                 "model": str(model),
                 "documents": n,
                 "without_words": indexed.n_empty,
-                "read": report.to_dict(),
+                "read": documents.report.to_dict(),
             }
         )
     else:

@@ -49,15 +49,13 @@ def fit(
 
     Example:  docboltz fit reviews.csv --out model
     """
-    from docboltz.corpus.report import ReadReport
     from docboltz.errors import InvalidParameter, OtherRun
 
     require_recipe(recipe)
     latent = latent_words_of(latent_words)
     analysis = counting.analysis()
     min_df, max_df = counting.limits()
-    report = ReadReport()
-    documents = source.documents(report)
+    documents = source.documents()
 
     # All that can be wrong without them is found out: now torch may take its seconds.
     from docboltz.building import build_model, checkpoint_folder, interrupted_folder
@@ -111,7 +109,7 @@ def fit(
             f"documents ({', '.join(error.changed)}). Give the options it was begun with to go on, "
             "or add --restart to start anew."
         ) from error
-    remark_reading(report, quiet=quiet, json=json)
+    remark_reading(documents.report, quiet=quiet, json=json)
     remark_empty(built.n_empty, quiet=quiet)
     if json:
         print_json(
@@ -123,7 +121,7 @@ def fit(
                 "topics": topics,
                 "updates": model.n_updates_,
                 "interrupted": built.interrupted,
-                "read": report.to_dict(),
+                "read": documents.report.to_dict(),
             }
         )
     if built.interrupted:

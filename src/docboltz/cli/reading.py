@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -18,7 +18,7 @@ import typer
 from docboltz.cli.output import remark
 
 if TYPE_CHECKING:
-    from docboltz.corpus.document import Document
+    from docboltz.corpus.readers import Documents, ReadOptions
     from docboltz.corpus.report import ReadReport
     from docboltz.corpus.text import TextAnalysis
 
@@ -48,31 +48,27 @@ class CorpusSource:
         str | None, typer.Option(help="Splits labels kept in one string.")
     ] = None
     encoding: Annotated[str | None, typer.Option(help="UTF-8, else detected, by default.")] = None
+    delimiter: Annotated[
+        str | None, typer.Option(help="What separates the columns of a CSV: a character, or tab.")
+    ] = None
+    header: Annotated[
+        bool | None,
+        typer.Option("--header/--no-header", help="A CSV's first line names its columns, or not."),
+    ] = None
+    quotes: Annotated[
+        bool | None,
+        typer.Option("--quotes/--no-quotes", help="Quotes around a field are not part of it."),
+    ] = None
 
-    def documents(self, report: ReadReport) -> Iterator[Document]:
-        """Check the paths now; stream the documents, and fill the report, as they are asked for."""
-        from docboltz.corpus.readers import read_documents
+    def documents(self, options: ReadOptions | None = None) -> Documents:
+        """Check the paths now; read as the documents are asked for.
 
-        documents = read_documents(
-            self.corpus,
-            format=self.format,  # type: ignore[arg-type]  # checked there, with a message
-            text=self.text or None,
-            id=self.id,
-            label=self.label,
-            label_separator=self.label_separator,
-            encoding=self.encoding,
-            report=report,
-        )
-        return map(_spelled, documents)
+        `options` are those a model was saved with; what the command was told counts more.
+        """
+        from docboltz.corpus.readers import read
 
-
-def _spelled(document: Document) -> Document:
-    r"""Spell out half characters, which no file can hold: in b\udcff.txt they are a stray byte."""
-    pieces = (document.id, document.text, *document.labels)
-    if all(map(str.isascii, pieces)):
-        return document
-    id, text, *labels = (p.encode("utf-8", "backslashreplace").decode() for p in pieces)
-    return replace(document, id=id, text=text, labels=tuple(labels))
+        told = {field.name: getattr(self, field.name) for field in fields(self)}
+        return read(told.pop("corpus"), options=options, **told)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,7 +165,5 @@ def spelled_options(group: CorpusSource | WordOptions) -> list[str]:
 
 def remark_reading(report: ReadReport, *, quiet: bool, json: bool) -> None:
     """Say how the corpus was read (JSON says so itself), what was left out, and why."""
-    for way, files in report.read_as.most_common(3):
-        remark(f"Read {'' if files == 1 else f'{files:,} files '}as {way}", quiet=quiet or json)
-    for problem in report.problems():
-        remark(problem, quiet=quiet)
+    for line in report.problems() if json else report.summary():
+        remark(line, quiet=quiet)

@@ -59,7 +59,6 @@ def tune(
 
     Example:  docboltz tune reviews.csv
     """
-    from docboltz.corpus.report import ReadReport
     from docboltz.errors import InvalidParameter
 
     sizes = _numbers("--topics", topics, 1), _numbers("--latent", latent, 0)
@@ -70,8 +69,7 @@ def tune(
     if recipe is not None:
         require_recipe(recipe)
     analysis = counting.analysis()
-    report = ReadReport()
-    documents = source.documents(report)
+    documents = source.documents()
 
     # All that can be wrong without them is found out: now torch may take its seconds.
     from docboltz.comparison.contenders import Effort
@@ -90,7 +88,7 @@ def tune(
         seed=seed,
         shown=not quiet,
     )
-    remark_reading(report, quiet=quiet, json=json)
+    remark_reading(documents.report, quiet=quiet, json=json)
     remark(
         f"{count_of(len(parts.train), 'document')} to learn from, {len(parts.test):,} to judge on, "
         f"{count_of(len(parts.train.vocabulary), 'word')}",
@@ -114,7 +112,7 @@ def tune(
     use += ["--device", device] if device != "auto" else []
     command = shlex.join(use)
     if json:
-        print_json({**found.to_dict(), "command": command, "read": report.to_dict()})
+        print_json({**found.to_dict(), "command": command, "read": documents.report.to_dict()})
     else:
         digits = ",.1f" if found.by == "likelihood" else ".3f"
         rows = []

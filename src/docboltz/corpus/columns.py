@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from docboltz.corpus.read_options import ReadOptions
 from docboltz.errors import InvalidCorpus
 
 TEXT_NAMES = (
@@ -28,25 +29,13 @@ LABEL_NAMES = (
 
 
 @dataclass(frozen=True)
-class ColumnOptions:
-    """The columns a caller asked for; None means: find it by its name."""
-
-    text: str | Sequence[str] | None = None
-    """One column, or several whose texts are joined."""
-    id: str | None = None
-    label: str | None = None
-    label_separator: str | None = None
-    """Splits labels that are one string: "a;b" with ";"."""
-
-
-@dataclass(frozen=True)
 class Columns:
     """The columns of one file."""
 
     text: tuple[str, ...]
     id: str | None
     label: str | None
-    label_separator: str | None
+    label_separator: str | None = None
     unused: tuple[str, ...] = ()
     """Columns nobody has asked for; one of them may hold the labels."""
 
@@ -63,12 +52,10 @@ class Columns:
     def __str__(self) -> str:
         """What is read from where, in words."""
         text = " and ".join(map(repr, self.text))
-        identity = "numbered" if self.id is None else repr(self.id)
-        if self.label is not None:
-            return f"text {text}, id {identity}, label {self.label!r}"
-        more = ", …" if len(self.unused) > 3 else ""
-        others = f" (not used: {', '.join(map(repr, self.unused[:3]))}{more})"
-        return f"text {text}, id {identity}, label none{others if self.unused else ''}"
+        identity = "no id" if self.id is None else f"id {self.id!r}"
+        label = "no label" if self.label is None else f"label {self.label!r}"
+        unused = f"; not used: {_quoted(self.unused, 5)}" if self.unused else ""
+        return f"text {text}, {identity}, {label}{unused}"
 
     @property
     def used(self) -> list[str]:
@@ -77,54 +64,93 @@ class Columns:
         return list(dict.fromkeys(name for name in names if name is not None))
 
 
-def find_columns(
-    names: Sequence[str],
-    options: ColumnOptions,
-    where: str,
-    is_text: Callable[[str], bool] = lambda name: True,
-) -> Columns:
-    """Choose columns among `names`; `is_text` tells which of them may hold text."""
-    wanted = (options.text,) if isinstance(options.text, str) else tuple(options.text or ())
-    text = tuple(_named(name, names, where, "text") for name in wanted)
-    identity = None if options.id is None else _named(options.id, names, where, "id")
-    label = None if options.label is None else _named(options.label, names, where, "label")
-    taken = {*text, identity, label}
-    free = [name for name in names if name not in taken]
-    if not text:
-        candidates = [name for name in free if is_text(name)]
-        found = _known(candidates, TEXT_NAMES)
-        if found is None and len(candidates) == 1:
-            found = candidates[0]
-        if found is None:
-            raise InvalidCorpus(
-                f"{where} has no column with a usual name for texts (text, body, content, …). "
-                f"It has {_listed(names)}. Name the one that holds the text "
-                "(--text, text=), and check that the first line holds the columns' names."
-            )
-        text = (found,)
-        free = [name for name in free if name != found]
-    identity = identity if identity is not None else _known(free, ID_NAMES)
-    label = label if label is not None else _known([n for n in free if n != identity], LABEL_NAMES)
-    unused = tuple(name for name in free if name not in (identity, label))
-    return Columns(text, identity, label, options.label_separator, unused)
+@dataclass(frozen=True)
+class ColumnChoice:
+    """Which columns to take, and from where such wishes come."""
+
+    options: ReadOptions
+    saved: frozenset[str] = frozenset()
+    """Options that were not given but saved with a model: new documents often have no label."""
+
+    def find(
+        self,
+        names: Sequence[str],
+        where: str,
+        is_text: Callable[[str], bool] = lambda name: True,
+        absent: Callable[[str], None] = lambda message: None,
+    ) -> Columns:
+        """Choose columns among `names`; `is_text` tells which of them may hold text.
+
+        `absent` hears of saved id and label columns that are not there.
+        """
+        options = self.options
+        wanted = (options.text,) if isinstance(options.text, str) else options.text or ()
+        text = tuple(_named(name, names, where, "text") for name in wanted)
+        identity, label = (self._optional(what, names, where, absent) for what in ("id", "label"))
+        taken = {*text, identity, label}
+        free = [name for name in names if name not in taken]
+        if not text:
+            candidates = [name for name in free if is_text(name)]
+            found = _known(candidates, TEXT_NAMES)
+            if found is None and len(candidates) == 1:
+                found = candidates[0]
+            if found is None:
+                raise InvalidCorpus(
+                    f"{where} has no column with a usual name for texts (text, body, content, …). "
+                    f"It has {_listed(names)}.",
+                    hint="Name the one that holds the text with {text}; if the first line is no "
+                    "heading, set {header=False}.",
+                    settings=("text", "header=False"),
+                )
+            text = (found,)
+            free = [name for name in free if name != found]
+        identity = identity if identity is not None else _known(free, ID_NAMES)
+        free = [name for name in free if name != identity]
+        label = label if label is not None else _known(free, LABEL_NAMES)
+        unused = tuple(name for name in free if name != label)
+        return Columns(text, identity, label, options.label_separator, unused)
+
+    def _optional(
+        self, what: str, names: Sequence[str], where: str, absent: Callable[[str], None]
+    ) -> str | None:
+        name: str | None = getattr(self.options, what)
+        if name is not None and what in self.saved and same_name(name, names) is None:
+            absent(f"{where} has no {what} column {name!r}")
+            return None
+        return None if name is None else _named(name, names, where, what)
 
 
 def as_text(value: Any) -> str:
     """A text from whatever a column holds; lists are already tokenised texts."""
     if isinstance(value, str):
         return value
-    if value is None or value != value:  # NaN
-        return ""
+    value = _plain(value)
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     if isinstance(value, (list, tuple)):
         return " ".join(as_text(item) for item in value)
-    return str(value)
+    return "" if is_missing(value) else str(value)
+
+
+def is_missing(value: object) -> bool:
+    """Tell whether a value stands for none: None, NaN, or pandas' NA and NaT."""
+    if value is None or type(value).__name__ == "NAType":
+        return True
+    different = value != value  # as only NaN and NaT are
+    return type(different).__name__ in ("bool", "bool_") and bool(different)
+
+
+def _plain(value: Any) -> Any:
+    """NumPy's numbers and arrays and polars' series, which stand in frames, as Python's own."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    return value.to_list() if hasattr(value, "to_list") else value
 
 
 def as_labels(value: Any, separator: str | None) -> tuple[str, ...]:
     """Labels from a list or a single value; none of them empty, none twice."""
-    values = list(value) if isinstance(value, (list, tuple)) else [value]
+    value = _plain(value)
+    values = value if isinstance(value, (list, tuple)) else [value]
     labels = [as_text(item) for item in values]
     if separator is not None:
         labels = [part for label in labels for part in label.split(separator)]
@@ -147,11 +173,19 @@ def _known(names: Sequence[str], usual: Sequence[str]) -> str | None:
 def _named(name: str, names: Sequence[str], where: str, what: str) -> str:
     found = same_name(name, names)
     if found is None:
-        raise InvalidCorpus(f"{where} has no {what} column {name!r}. It has {_listed(names)}.")
+        raise InvalidCorpus(
+            f"{where} has no {what} column {name!r}. It has {_listed(names)}.",
+            hint=f"Name one of them with {{{what}}}.",
+            settings=(what,),
+        )
     return found
 
 
 def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(repr(name) for name in names[:20])
-    more = f" and {len(names) - 20} more" if len(names) > 20 else ""
-    return f"the columns {shown}{more}" if names else "no columns"
+    return f"the columns {_quoted(names, 20)}" if names else "no columns"
+
+
+def _quoted(names: Sequence[str], n: int) -> str:
+    """The first n names, and how many more there are."""
+    more = f" and {len(names) - n:,} more" if len(names) > n else ""
+    return ", ".join(map(repr, names[:n])) + more

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import cast
 
 from docboltz.corpus.report import ReadReport
-from docboltz.errors import InvalidCorpus
 
 COMPRESSIONS = (".gz", ".xz", ".zst")
 MAGIC = {b"\x1f\x8b": ".gz", b"\xfd7zXZ": ".xz", b"\x28\xb5\x2f\xfd": ".zst"}
@@ -97,14 +96,7 @@ class Decoder:
         self._report = report
         self._fallback: str | None = None
         self.named = encoding
-        if encoding is not None:
-            try:
-                codecs.lookup(encoding)
-            except LookupError as error:
-                raise InvalidCorpus(
-                    f"There is no encoding {encoding!r}. Try utf-8, latin-1, cp1252, or name none."
-                ) from error
-        elif not (wide_encoding(head) or _is_utf8(head)):
+        if encoding is None and not (wide_encoding(head) or _is_utf8(head)):
             self._fallback = detect(head)
 
     def decode(self, data: bytes) -> str | None:

@@ -19,7 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from docboltz.corpus.document import Document
-from docboltz.corpus.readers import read_documents
+from docboltz.corpus.readers import read
 from docboltz.errors import InvalidCorpus
 from docboltz.files import cache_folder, replacing, sha256
 
@@ -120,9 +120,7 @@ def _tab_files(folder: Path) -> Posts:
     train, test = (
         [
             replace(document, id=f"{part}/{document.id}")
-            for document in read_documents(
-                folder / f"20newsgroups-{part}.tab", text="Text", label="Category"
-            )
+            for document in read(folder / f"20newsgroups-{part}.tab", text="Text", label="Category")
         ]
         for part in ("train", "test")
     )
@@ -131,7 +129,7 @@ def _tab_files(folder: Path) -> Posts:
 
 def _folders(path: Path) -> Posts:
     # The posts mix encodings. Every byte is something in latin-1, so no post is lost.
-    train, test = (list(read_documents(path / name, encoding="latin-1")) for name in _RAW)
+    train, test = (list(read(path / name, encoding="latin-1")) for name in _RAW)
     return train, test
 
 

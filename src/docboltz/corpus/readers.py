@@ -1,4 +1,4 @@
-"""Files, folders or standard input → a stream of documents.
+"""Files, folders, standard input or data frames → a stream of documents.
 
 Nothing is held but the ids, which must differ. What cannot be read as a document is counted in a
 `ReadReport`; only a collection without a single readable document is an error.
@@ -6,18 +6,16 @@ Nothing is held but the ids, which must differ. What cannot be read as a documen
 
 from __future__ import annotations
 
-import glob
 import io
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, cast
 
-from docboltz.corpus.columns import ColumnOptions
+from docboltz.corpus.columns import ColumnChoice
 from docboltz.corpus.decoding import (
-    COMPRESSIONS,
     MAGIC,
     Decoder,
     decompressed,
@@ -27,236 +25,244 @@ from docboltz.corpus.decoding import (
     read_errors,
 )
 from docboltz.corpus.document import Document
-from docboltz.corpus.report import ReadReport
+from docboltz.corpus.frames import check_texts, is_frame, read_frame, read_texts
+from docboltz.corpus.read_options import FORMATS, Format, ReadOptions
+from docboltz.corpus.report import ReadAs, ReadReport
+from docboltz.corpus.sources import Source, find_paths, find_sources
 from docboltz.corpus.tables import (
     Row,
     TableFile,
-    TableOptions,
     read_delimited,
     read_json_lines,
     read_lines,
     read_parquet,
     sniff,
 )
-from docboltz.errors import InvalidCorpus, require
+from docboltz.errors import InvalidCorpus
 
-__all__ = ["FORMATS", "Document", "Format", "ReadReport", "read_documents"]
-
-Format = Literal["files", "csv", "tsv", "jsonl", "parquet", "lines"]
-FORMATS: tuple[Format, ...] = ("files", "csv", "tsv", "jsonl", "parquet", "lines")
-"""`files`: every file is one document. `lines`: every line is."""
-
-_BY_SUFFIX: dict[str, Format] = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".txt": "lines",
-    ".text": "lines",
-}
-_TABLES = {suffix for suffix, format in _BY_SUFFIX.items() if format != "lines"}
-StrPath = str | os.PathLike[str]
+__all__ = [
+    "FORMATS", "Document", "Documents", "Format", "ReadOptions", "ReadReport", "as_documents",
+    "read",
+]  # fmt: skip
 
 
-def read_documents(
-    paths: StrPath | Iterable[StrPath],
+class Documents:
+    """A stream of documents that can be gone through again; each time the source is read anew.
+
+    What `docboltz.read` gives. `report` tells of the latest pass and fills up while it runs.
+    """
+
+    def __init__(
+        self, name: str, rows: Callable[[ReadReport], Iterator[Row]], options: ReadOptions
+    ) -> None:
+        self.options = options
+        """How the source is read; a model saves it and reads new documents alike."""
+        self.report = ReadReport()
+        """What the latest pass met."""
+        self._name = name
+        self._rows = rows
+
+    def __iter__(self) -> Iterator[Document]:
+        self.report = report = ReadReport()
+        return self._stream(report)
+
+    def _stream(self, report: ReadReport) -> Iterator[Document]:
+        unique = _UniqueIds(report)
+        for row in self._rows(report):
+            identity, text, labels = row.id, row.text, row.labels
+            if identity is None:
+                identity = str(row.number)
+            if not (text.isascii() and identity.isascii() and all(map(str.isascii, labels))):
+                identity, text = _spelled(identity), _spelled(text)
+                labels = tuple(map(_spelled, labels))
+            identity = unique(identity)
+            report.documents += 1
+            report.unlabelled += not labels
+            if not text or text.isspace():
+                report.note("empty", identity)
+            yield Document(identity, text, labels)
+        if report.documents == 0:
+            found = "; ".join(report.problems()) or "nothing, or nothing but a heading"
+            raise InvalidCorpus(f"There are no documents in {self._name}: {found}.")
+
+    def __repr__(self) -> str:
+        columns = (
+            f"{name} {' and '.join(map(repr, value if isinstance(value, tuple) else (value,)))}"
+            for name, value in self.options.given().items()
+        )
+        shown = ", ".join(columns)
+        return f"Documents({self._name}{': ' if shown else ''}{shown})"
+
+
+def read(
+    source: Any,
     *,
-    format: Format | None = None,
     text: str | Sequence[str] | None = None,
     id: str | None = None,
     label: str | None = None,
+    format: Format | None = None,
     label_separator: str | None = None,
     encoding: str | None = None,
-    header: bool = True,
-    quotes: bool = True,
-    report: ReadReport | None = None,
-) -> Iterator[Document]:
-    """Stream the documents of files, folders, globs or standard input ("-").
+    delimiter: str | None = None,
+    header: bool | None = None,
+    quotes: bool | None = None,
+    options: ReadOptions | None = None,
+) -> Documents:
+    """Read the documents of files, folders, globs, standard input ("-") or a data frame.
 
     The format follows from a file's name, or from its first bytes, unless `format` names it. In a
     folder every file is a document: its path is its id and its sub-folder its label (a folder of
     nothing but CSV, TSV, JSON Lines or Parquet files is read as these). `text`, `id` and `label`
     name columns; left out, they are found by usual names. Several text columns are joined. Labels
-    may be lists, or one string cut at `label_separator`. For CSV and TSV, `header=False` says that
-    there are no names (columns are "1", "2", …) and `quotes=False` that quotes are text.
+    may be lists, or one string cut at `label_separator`. For CSV and TSV, `delimiter` separates
+    columns, `header=False` says that there are no names (columns are "1", "2", …, the longest is
+    the text) and `quotes=False` that quotes are text. A data frame is one of pandas or polars, or
+    a table of pyarrow.
 
     Documents without an id are numbered: by line or row, after the file's name if there are
-    several. An id that is taken gets a suffix, "a#2". `report` fills up while the stream is read.
+    several. An id that is taken gets a suffix, "a#2".
+
+    `options` are those of the documents that a model was trained on (`Documents.options`). What is
+    given beside them counts more. New documents need the text columns named there, while an id or
+    label column may be missing; that is reported.
 
     Paths are checked at once; everything else as it comes.
+
+    >>> import pandas
+    >>> documents = read(pandas.DataFrame({"nr": [7], "body": ["Ships at sea."]}), id="nr")
+    >>> documents, list(documents)
+    (Documents(a DataFrame: id 'nr'), [Document(id='7', text='Ships at sea.', labels=())])
     """
-    known = " or ".join(FORMATS)
-    require(format is None or format in FORMATS, "read_documents", "format", known, format)
-    columns = ColumnOptions(text, id, label, label_separator)
-    sources = _sources(paths, format)
-    reader = _Reader(TableOptions(columns, encoding, header, quotes), report or ReadReport())
-    return reader.stream(sources)
+    named = {
+        name: value
+        for name, value in (
+            ("text", text or None),
+            ("id", id),
+            ("label", label),
+            ("format", format),
+            ("label_separator", label_separator),
+            ("encoding", encoding),
+            ("delimiter", delimiter),
+            ("header", header),
+            ("quotes", quotes),
+        )
+        if value is not None
+    }
+    before = {} if options is None else options.given()
+    choice = ColumnChoice(ReadOptions(**{**before, **named}), frozenset(before).difference(named))
+    if is_frame(source):
+        name = f"a {type(source).__name__}"
+        return Documents(name, lambda report: read_frame(source, choice, report), choice.options)
+    try:
+        given = [os.fspath(path) for path in ([source] if _is_path(source) else source)]
+    except TypeError as error:
+        raise InvalidCorpus(
+            f"docboltz.read takes paths or a data frame; got {type(source).__name__}.",
+            hint="A model's methods take lists and columns of texts as they are.",
+        ) from error
+    files = _Files(find_paths(given), choice)
+    more = f" and {len(given) - 1:,} more" if len(given) > 1 else ""
+    return Documents(f"{given[0]!r}{more}", files.rows, choice.options)
 
 
-@dataclass(frozen=True)
-class _Source:
-    """A file, with the folder it was found in if it is one document of many there."""
+def as_documents(texts: Any, owner: str) -> Documents:
+    """Make documents of whatever holds texts; `owner` names the caller in messages.
 
-    path: Path | None
-    """None is standard input."""
-    format: Format | None
-    folder: Path | None = None
-
-    @property
-    def name(self) -> str:
-        return "standard input" if self.path is None else str(self.path)
-
-
-def _sources(paths: StrPath | Iterable[StrPath], format: Format | None) -> Iterator[_Source]:
-    """Check that every path leads somewhere; go through folders later, as they are read."""
-    given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
-    if not given:
-        raise InvalidCorpus("There are no paths to read. Name a file, a folder, a glob or '-'.")
-    found: list[Path | None] = []
-    for entry in (os.fspath(path) for path in given):
-        path = Path(entry).expanduser()
-        if entry == "-":
-            found.append(None)
-        elif path.exists():
-            found.append(path)
-        else:
-            matches = sorted(glob.glob(str(path), recursive=True))
-            if not matches:
-                what = "Nothing matches" if glob.has_magic(entry) else "There is no file or folder"
-                raise InvalidCorpus(f"{what} {entry!r}. The working folder is {os.getcwd()!r}.")
-            found.extend(map(Path, matches))
-    alone = len(found) == 1
-    unnamed = all(p is not None and p.is_file() and not _suffix(p) for p in found)
-    if format is None and unnamed and not alone:
-        format = "files"  # many files of no known kind, like usr/share/doc/*/copyright, are texts
-    if alone and found[0] is not None and found[0].is_dir():
-        return _folder(found[0], format)
-    return (source for path in found for source in _expand(path, format))
+    That is what `read` gives, a data frame, a column of one, or any iterable of strings, bytes
+    (UTF-8) and documents. None and NaN are empty texts, which keep their place. Strings are
+    numbered from "0".
+    """
+    if isinstance(texts, Documents):
+        return texts
+    if is_frame(texts):
+        return read(texts)
+    checked = check_texts(texts, owner)
+    name = f"a {type(texts).__name__}"
+    return Documents(name, lambda report: read_texts(checked, owner), ReadOptions())
 
 
-def _expand(path: Path | None, format: Format | None) -> Iterator[_Source]:
-    if path is not None and path.is_dir():
-        yield from _folder(path, format)
-    elif path is None:
-        yield _Source(None, format)
-    else:
-        yield _Source(path, format or _BY_SUFFIX.get(_suffix(path)))
+def _is_path(source: object) -> bool:
+    return isinstance(source, (str, os.PathLike))
 
 
-def _folder(folder: Path, format: Format | None) -> Iterator[_Source]:
-    tables = format is None and _holds_tables_only(folder)
-    for path in _files(folder):
-        if tables:
-            yield _Source(path, _BY_SUFFIX[_suffix(path)])
-        elif format in (None, "files"):
-            yield _Source(path, "files", folder)
-        else:
-            yield _Source(path, format)
+class _Files:
+    """Reads files one after the other."""
 
+    def __init__(self, paths: list[Path | None], choice: ColumnChoice) -> None:
+        self._paths = paths
+        self._choice = choice
+        self._stdin_used = False
 
-def _files(folder: Path) -> Iterator[Path]:
-    """All files below a folder, in order, without hidden ones."""
-    closed: list[OSError] = []
-    for where, folders, names in os.walk(folder, onerror=closed.append):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        yield from (Path(where, name) for name in sorted(names) if not name.startswith("."))
-    # A folder that may not be listed is passed on as if it were a file: opening it is reported.
-    yield from (Path(error.filename) for error in closed)
-
-
-def _holds_tables_only(folder: Path) -> bool:
-    empty = True
-    for path in _files(folder):
-        if _suffix(path) not in _TABLES:
-            return False
-        empty = False
-    return not empty
-
-
-def _suffix(path: Path) -> str:
-    """The suffix that tells the format, below that of a compression."""
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes and suffixes[-1] in COMPRESSIONS:
-        suffixes.pop()
-    return suffixes[-1] if suffixes else ""
-
-
-class _Reader:
-    """Reads sources one after the other into one stream with one set of ids."""
-
-    def __init__(self, options: TableOptions, report: ReadReport) -> None:
-        self._options = options
-        self._report = report
-        self._taken: set[str] = set()
-        self._next_suffix: dict[str, int] = {}
-
-    def stream(self, sources: Iterator[_Source]) -> Iterator[Document]:
+    def rows(self, report: ReadReport) -> Iterator[Row]:
+        options = self._choice.options
+        format, weak = options.format, "format" in self._choice.saved
+        if format is None and (options.delimiter is not None or not options.header):
+            format, weak = "csv", True
+        sources = find_sources(self._paths, format, weak=weak)
         # Numbers need no file name before them if there is only one file.
-        first, second = next(sources, None), next(sources, None)
-        name = ""
-        for source in (s for group in ((first, second), sources) for s in group if s is not None):
-            name = name or source.name
-            prefix = "" if second is None else f"{source.name}:"
-            for row in self._rows(source):
-                identity = self._unique(row.id if row.id is not None else f"{prefix}{row.number}")
-                self._report.documents += 1
-                if not row.text or row.text.isspace():
-                    self._report.note("empty", identity)
-                yield Document(identity, row.text, row.labels)
-        if self._report.documents == 0:
-            found = "; ".join(self._report.problems()) or "nothing, or nothing but a heading"
-            raise InvalidCorpus(f"There are no documents in {name or 'the folder'}: {found}.")
+        ahead = [source for source in (next(sources, None), next(sources, None)) if source]
+        several = len(ahead) > 1
+        for source in chain(ahead, sources):
+            for row in self._read(source, report):
+                if several and row.id is None:
+                    row = row._replace(id=f"{source.name}:{row.number}")
+                yield row
 
-    def _rows(self, source: _Source) -> Iterator[Row]:
+    def _read(self, source: Source, report: ReadReport) -> Iterator[Row]:
         try:
-            if source.format == "files":
-                yield from self._whole_file(source)
-                return
             with self._open(source) as stream:
-                yield from self._table(source, stream)
+                if source.format == "files":
+                    yield from self._whole_file(source, stream, report)
+                else:
+                    yield from self._table(source, stream, report)
         except read_errors() as error:
             if source.folder is not None:
-                self._report.note("unreadable", f"{source.name}: {error}")
+                report.note("unreadable", f"{source.name}: {error}")
                 return
             reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
             raise InvalidCorpus(
-                f"{source.name} could not be read: {reason}. Check its permissions, and that it is "
-                "complete if it is compressed."
+                f"{source.name} could not be read: {reason}.",
+                hint="Check its permissions, and that it is complete if it is compressed.",
             ) from error
 
-    def _open(self, source: _Source) -> io.BufferedReader:
+    def _open(self, source: Source) -> io.BufferedReader:
         if source.path is not None:
             return open_bytes(source.path)
+        if self._stdin_used:
+            raise InvalidCorpus(
+                "Standard input can be read only once.",
+                hint="Write it to a file, or keep its documents in a list.",
+            )
+        self._stdin_used = True
         stdin = cast(io.BufferedReader, sys.stdin.buffer)
         stream: io.BufferedReader = io.BufferedReader(_Unclosed(stdin), 1 << 16)
         magic = peek(stream)[:6]
         suffix = next((suffix for start, suffix in MAGIC.items() if magic.startswith(start)), "")
         return decompressed(stream, suffix) if suffix else stream
 
-    def _table(self, source: _Source, stream: io.BufferedReader) -> Iterator[Row]:
-        file = TableFile(source.name, stream, self._report)
+    def _table(
+        self, source: Source, stream: io.BufferedReader, report: ReadReport
+    ) -> Iterator[Row]:
+        file = TableFile(source.name, stream, self._choice, report)
         format = source.format or sniff(source.name, peek(stream))
         if format == "jsonl":
-            return read_json_lines(file, self._options)
+            return read_json_lines(file)
         if format == "parquet":
-            return read_parquet(file, self._options)
+            return read_parquet(file)
         if format == "lines":
-            self._report.read_as["one document per line"] += 1
-            return read_lines(file, self._options)
-        return read_delimited(file, self._options, "\t" if format == "tsv" else None)
+            return read_lines(file)
+        return read_delimited(file, tabs=format == "tsv")
 
-    def _whole_file(self, source: _Source) -> Iterator[Row]:
-        self._report.read_as["one document per file"] += 1
-        with self._open(source) as stream:
-            # Whoever keeps films among texts should not have them loaded.
-            binary = self._options.encoding is None and looks_binary(peek(stream))
-            data = b"" if binary else stream.read()
-        text = None if binary else Decoder(self._report, self._options.encoding).decode(data)
+    def _whole_file(
+        self, source: Source, stream: io.BufferedReader, report: ReadReport
+    ) -> Iterator[Row]:
+        report.read_as[ReadAs("one document per file")] += 1
+        encoding = self._choice.options.encoding
+        # Whoever keeps films among texts should not have them loaded.
+        binary = encoding is None and looks_binary(peek(stream))
+        text = None if binary else Decoder(report, encoding).decode(stream.read())
         if text is None:
-            self._report.note("undecodable", source.name)
+            report.note("undecodable", source.name)
             return
         identity, label = source.name, ""
         if source.folder is not None and source.path is not None:
@@ -264,8 +270,16 @@ class _Reader:
             identity, label = relative.as_posix(), relative.parent.as_posix()
         yield Row(1, identity, text, (label,) if label not in ("", ".") else ())
 
-    def _unique(self, identity: str) -> str:
-        """The id itself if it is free, else with the first free suffix "#2", "#3", …"""
+
+class _UniqueIds:
+    """An id itself if it is free, else with the first free suffix "#2", "#3", …"""
+
+    def __init__(self, report: ReadReport) -> None:
+        self._report = report
+        self._taken: set[str] = set()
+        self._next_suffix: dict[str, int] = {}
+
+    def __call__(self, identity: str) -> str:
         if identity not in self._taken:
             self._taken.add(identity)
             return identity
@@ -276,6 +290,15 @@ class _Reader:
         self._next_suffix[identity] = number + 1
         self._taken.add(renamed)
         return renamed
+
+
+def _spelled(text: str) -> str:
+    r"""Spell out half characters, which no file can hold: in b\udcff.txt they are a stray byte."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "backslashreplace").decode()
+    return text
 
 
 class _Unclosed(io.RawIOBase):

@@ -3,8 +3,43 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
+
+from docboltz.corpus.columns import Columns
+
+_DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "spaces"}
+_SHOWN = 3
+"""Ways of reading that a summary shows; a folder may hold files of many kinds."""
+
+
+@dataclass(frozen=True)
+class ReadAs:
+    """How a file, or a data frame, was read.
+
+    >>> columns = Columns(("body",), "nr", "stars", unused=("date", "shop"))
+    >>> print(ReadAs("CSV", columns, delimiter=";"))
+    CSV (semicolons): text 'body', id 'nr', label 'stars'; not used: 'date', 'shop'
+    """
+
+    format: str
+    """In words, such as "CSV" or "one document per line"."""
+    columns: Columns | None = None
+    delimiter: str | None = None
+    header: bool = True
+
+    def __str__(self) -> str:
+        details = []
+        if self.delimiter is not None:
+            details.append(_DELIMITERS.get(self.delimiter, repr(self.delimiter)))
+        if not self.header:
+            details.append("no header")
+        way = f"{self.format} ({', '.join(details)})" if details else self.format
+        return way if self.columns is None else f"{way}: {self.columns}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The way as JSON can hold it."""
+        return {key: value for key, value in asdict(self).items() if value is not None}
 
 
 @dataclass(slots=True)
@@ -15,6 +50,8 @@ class ReadReport:
     """Documents that were read, empty ones included."""
     empty: int = 0
     """Documents without text. They keep their place, so that rows match the input."""
+    unlabelled: int = 0
+    """Documents without a label."""
     undecodable: int = 0
     """Documents left out because their bytes are not text in any known encoding."""
     malformed: int = 0
@@ -23,10 +60,12 @@ class ReadReport:
     """Files of a folder left out because they could not be opened or are damaged."""
     duplicate_ids: int = 0
     """Documents whose id was taken; they got a suffix: "a", "a#2", "a#3"."""
+    absent_columns: int = 0
+    """Id and label columns of the training corpus that a file does not have."""
     encodings: Counter[str] = field(default_factory=Counter)
     """How many pieces of text (lines, or files of a folder) each encoding decoded."""
-    read_as: Counter[str] = field(default_factory=Counter)
-    """How many files were read in which way, in words."""
+    read_as: Counter[ReadAs] = field(default_factory=Counter)
+    """How many files were read in which way."""
     first: dict[str, str] = field(default_factory=dict)
     """Where each kind of problem was met first."""
 
@@ -34,6 +73,17 @@ class ReadReport:
         """Count a problem and keep the first place it was met."""
         setattr(self, kind, getattr(self, kind) + 1)
         self.first.setdefault(kind, where)
+
+    def summary(self) -> list[str]:
+        """The lines that a person should see before training: how it was read, what is odd."""
+        lines = []
+        for way, files in self.read_as.most_common(_SHOWN):
+            lines.append(f"Read {'' if files == 1 else f'{files:,} files '}as {way}")
+        if len(self.read_as) > _SHOWN:
+            lines.append(f"Read in {len(self.read_as) - _SHOWN:,} more ways")
+        if other := [name for name in self.encodings if name != "utf-8"]:
+            lines.append(f"Not everything is UTF-8; also read: {', '.join(other)}")
+        return [*lines, *self.problems()]
 
     def problems(self) -> list[str]:
         """One sentence for each kind of problem, fit to be shown.
@@ -50,22 +100,18 @@ class ReadReport:
             ("unreadable", "unreadable file left out", "unreadable files left out"),
             ("empty", "document has no text", "documents have no text"),
             ("duplicate_ids", "id used twice, renamed", "ids used twice, renamed"),
+            ("absent_columns", "column of the training corpus missing", "columns missing"),
         ):
             if n := getattr(self, kind):
                 where = f" (first: {self.first[kind]})" if kind in self.first else ""
                 sentences.append(f"{n:,} {one if n == 1 else many}{where}")
+        if 0 < self.unlabelled < self.documents:
+            have = "has" if self.unlabelled == 1 else "have"
+            sentences.append(f"{self.unlabelled:,} of {self.documents:,} documents {have} no label")
         return sentences
 
     def to_dict(self) -> dict[str, Any]:
         """The report as JSON can hold it."""
-        return {
-            "documents": self.documents,
-            "empty": self.empty,
-            "undecodable": self.undecodable,
-            "malformed": self.malformed,
-            "unreadable": self.unreadable,
-            "duplicate_ids": self.duplicate_ids,
-            "encodings": dict(self.encodings),
-            "read_as": dict(self.read_as),
-            "first": dict(self.first),
-        }
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        ways = [{**way.to_dict(), "files": files} for way, files in self.read_as.items()]
+        return {**values, "encodings": dict(self.encodings), "read_as": ways}

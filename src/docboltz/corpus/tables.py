@@ -10,11 +10,13 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain, islice, zip_longest
 from typing import Any, Literal, NamedTuple
 
-from docboltz.corpus.columns import TEXT_NAMES, ColumnOptions, Columns, find_columns, same_name
+from docboltz.corpus.columns import TEXT_NAMES, ColumnChoice, Columns, same_name
 from docboltz.corpus.decoding import Decoder, decoded_lines, looks_binary, peek
-from docboltz.corpus.report import ReadReport
+from docboltz.corpus.read_options import ReadOptions
+from docboltz.corpus.report import ReadAs, ReadReport
 from docboltz.errors import InvalidCorpus
 
 # Orange's .tab files: names, then types, then roles.
@@ -25,6 +27,8 @@ _ORANGE_TYPES = {
 _DELIMITERS = ",\t;|"
 ENOUGH_RECORDS = 1000
 """JSON records after which a named column must have been seen."""
+ENOUGH_ROWS = 100
+"""Rows of a CSV without header after which its longest column, the text, is known."""
 
 
 class Row(NamedTuple):
@@ -37,35 +41,40 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True)
-class TableOptions:
-    """How to read a file with many documents."""
-
-    columns: ColumnOptions
-    encoding: str | None = None
-    header: bool = True
-    """The first row of a CSV or TSV names its columns; otherwise they are "1", "2", …"""
-    quotes: bool = True
-    """Quotes around a field of a CSV or TSV are not part of it."""
-
-
-@dataclass(frozen=True)
 class TableFile:
-    """An open file, the name to call it in messages, and where problems are reported."""
+    """An open file, the name to call it in messages, how to read it, and where to report."""
 
     name: str
     stream: io.BufferedReader
+    choice: ColumnChoice
     report: ReadReport
 
-    def lines(self, options: TableOptions) -> Iterator[str | None]:
+    @property
+    def options(self) -> ReadOptions:
+        """How to read it."""
+        return self.choice.options
+
+    def find_columns(
+        self, names: list[str], is_text: Callable[[str], bool] = lambda name: True
+    ) -> Columns:
+        """The columns to read among those of the file."""
+
+        def absent(message: str) -> None:
+            self.report.note("absent_columns", message)
+
+        return self.choice.find(names, self.name, is_text, absent)
+
+    def lines(self) -> Iterator[str | None]:
         """Decoded lines; None for one that is not text."""
         head = peek(self.stream)
-        if options.encoding is None and looks_binary(head):
+        if self.options.encoding is None and looks_binary(head):
             raise InvalidCorpus(
                 f"{self.name} does not look like text: it holds control characters. docboltz reads "
-                "text, CSV, TSV, JSON Lines and Parquet, also as .gz, .xz or .zst. If it is text "
-                "in a rare encoding, name the encoding."
+                "text, CSV, TSV, JSON Lines and Parquet, also as .gz, .xz or .zst.",
+                hint="If it is text in a rare encoding, name it with {encoding}.",
+                settings=("encoding",),
             )
-        return decoded_lines(self.stream, Decoder(self.report, options.encoding, head))
+        return decoded_lines(self.stream, Decoder(self.report, self.options.encoding, head))
 
 
 def sniff(name: str, head: bytes) -> str:
@@ -77,8 +86,8 @@ def sniff(name: str, head: bytes) -> str:
         return "jsonl"
     if start.startswith(b"[") and start[1:].lstrip().startswith(b"{"):
         raise InvalidCorpus(
-            f"{name} is one JSON array. Documents are read one by one, so make it JSON Lines: "
-            "jq -c '.[]' in.json > out.jsonl"
+            f"{name} is one JSON array, and documents are read one by one.",
+            hint="Make it JSON Lines: jq -c '.[]' in.json > out.jsonl",
         )
     first_line = start.split(b"\n", 1)[0].decode("utf-8", "replace").lower()
     for delimiter in _DELIMITERS:
@@ -88,21 +97,22 @@ def sniff(name: str, head: bytes) -> str:
     return "lines"
 
 
-def read_lines(file: TableFile, options: TableOptions) -> Iterator[Row]:
+def read_lines(file: TableFile) -> Iterator[Row]:
     """One document per line; blank lines only separate."""
-    for number, line in enumerate(file.lines(options), 1):
+    file.report.read_as[ReadAs("one document per line")] += 1
+    for number, line in enumerate(file.lines(), 1):
         if line is None:
             file.report.note("undecodable", f"{file.name}, line {number}")
         elif line and not line.isspace():
             yield Row(number, None, line, ())
 
 
-def read_json_lines(file: TableFile, options: TableOptions) -> Iterator[Row]:
+def read_json_lines(file: TableFile) -> Iterator[Row]:
     """One JSON object (or string) per line."""
-    columns = _JsonColumns(options.columns, file)
+    columns = _JsonColumns(file)
     n_good = 0
     error: InvalidCorpus | None = None
-    for number, line in enumerate(file.lines(options), 1):
+    for number, line in enumerate(file.lines(), 1):
         where = f"{file.name}, line {number}"
         if line is None:
             file.report.note("undecodable", where)
@@ -135,8 +145,9 @@ def read_json_lines(file: TableFile, options: TableOptions) -> Iterator[Row]:
         yield row
     if error is not None and n_good == 0:
         raise error
-    if 0 < n_good < ENOUGH_RECORDS:
+    if n_good < ENOUGH_RECORDS:
         columns.check_named()
+    columns.report()
 
 
 class _JsonColumns:
@@ -146,10 +157,8 @@ class _JsonColumns:
     that was named and that no record has is a spelling mistake.
     """
 
-    def __init__(self, options: ColumnOptions, file: TableFile) -> None:
-        self._options = options
-        self._name = file.name
-        self._report = file.report
+    def __init__(self, file: TableFile) -> None:
+        self._file = file
         self._known: dict[tuple[str, ...], Columns] = {}
         self._fields: dict[str, None] = {}
 
@@ -157,62 +166,88 @@ class _JsonColumns:
         fields = tuple(record)
         if fields not in self._known:
             self._known[fields] = self._find(record)
-            self._report.read_as[f"columns: {self._known[fields]}"] += 1
             self._fields.update(dict.fromkeys(fields))
         return self._known[fields]
 
     def check_named(self) -> None:
-        find_columns(list(self._fields), self._options, self._name)
+        if self._known:
+            self._file.find_columns(list(self._fields))
+
+    def report(self) -> None:
+        """Say which fields were read, and which of any record were not."""
+        found = self._known.values()
+        text = tuple(dict.fromkeys(name for columns in found for name in columns.text))
+        id, label = (
+            next((name for columns in found if (name := getattr(columns, what))), None)
+            for what in ("id", "label")
+        )
+        used = {name for columns in found for name in columns.used}
+        unused = tuple(name for name in self._fields if name not in used)
+        read = Columns(text, id, label, unused=unused) if found else None
+        self._file.report.read_as[ReadAs("JSON Lines", read)] += 1
 
     def _find(self, record: dict[str, Any]) -> Columns:
         def is_text(name: str) -> bool:
             return record[name] is None or isinstance(record[name], (str, list))
 
-        options = self._options
-        text_only = ColumnOptions(text=options.text)
-        found = find_columns(list(record), text_only, self._name, is_text)
-        return Columns(
-            found.text,
-            same_name(options.id, record) if options.id is not None else found.id,
-            same_name(options.label, record) if options.label is not None else found.label,
-            options.label_separator,
-        )
+        choice = self._file.choice
+        text_only = ColumnChoice(ReadOptions(text=choice.options.text))
+        found = text_only.find(list(record), self._file.name, is_text)
+
+        def choose(what: str) -> str | None:
+            named = getattr(choice.options, what)
+            here = named and same_name(named, record)
+            usual: str | None = getattr(found, what)
+            return usual if named is None or (not here and what in choice.saved) else here
+
+        separator = choice.options.label_separator
+        return Columns(found.text, choose("id"), choose("label"), separator)
 
 
-def read_delimited(file: TableFile, options: TableOptions, delimiter: str | None) -> Iterator[Row]:
-    """CSV, or TSV with delimiter "\\t"; None finds the delimiter in the first line."""
+def read_delimited(file: TableFile, *, tabs: bool) -> Iterator[Row]:
+    """CSV, or TSV, which is CSV with `tabs`."""
     csv.field_size_limit(2**31 - 1)
-    feed = _CsvFeed(file.lines(options))
-    if delimiter is None:
-        delimiter = max(_DELIMITERS, key=feed.first_line().count)
+    options = file.options
+    feed = _CsvFeed(file.lines())
+    delimiter = _delimiter(file.choice, tabs, feed.first_line())
     quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if options.quotes else csv.QUOTE_NONE
     rows = _csv_rows(csv.reader(feed, delimiter=delimiter, quoting=quoting), feed, file)
-    first = next(rows, None)
-    if first is None:
+    ahead = list(islice(rows, 2 if options.header else ENOUGH_ROWS))
+    if not ahead:
         return
-    names = first[1] if options.header else [str(i + 1) for i in range(len(first[1]))]
-    columns = find_columns(names, options.columns, file.name)
-    file.report.read_as[f"columns: {columns}"] += 1
-    pending = [] if options.header else [first]
-    if options.header and delimiter == "\t":
-        types = next(rows, None)
-        if types is not None and all(field.lower() in _ORANGE_TYPES for field in types[1]):
+    if options.header:
+        names = ahead.pop(0)[1]
+        columns = file.find_columns(names)
+        if delimiter == "\t" and ahead and all(f.lower() in _ORANGE_TYPES for f in ahead[0][1]):
+            ahead = []
             next(rows, None)
-        elif types is not None:
-            pending.append(types)
+    else:
+        sizes = [
+            sum(map(len, fields)) for fields in zip_longest(*(f for _, f in ahead), fillvalue="")
+        ]
+        names = [str(i + 1) for i in range(len(sizes))]
+        longest = names[sizes.index(max(sizes))]
+        columns = file.find_columns(names, lambda name: name == longest)
+    file.report.read_as[ReadAs("CSV", columns, delimiter, options.header)] += 1
     number = 0
-    for source in (iter(pending), rows):
-        for line, fields in source:
-            number += 1
-            if len(fields) > len(names):
-                message = f"{len(fields)} fields for {len(names)} columns"
-                file.report.note("malformed", f"{file.name}, line {line}: {message}")
-                continue
-            record = dict(zip(names, fields, strict=False))
-            if not any(name in record for name in columns.text):
-                file.report.note("malformed", f"{file.name}, line {line}: no text")
-                continue
-            yield Row(number, *columns.get(record))
+    for line, fields in chain(ahead, rows):
+        number += 1
+        if len(fields) > len(names):
+            message = f"{len(fields)} fields for {len(names)} columns"
+            file.report.note("malformed", f"{file.name}, line {line}: {message}")
+            continue
+        record = dict(zip(names, fields, strict=False))
+        if not any(name in record for name in columns.text):
+            file.report.note("malformed", f"{file.name}, line {line}: no text")
+            continue
+        yield Row(number, *columns.get(record))
+
+
+def _delimiter(choice: ColumnChoice, tabs: bool, first_line: str) -> str:
+    named = choice.options.delimiter
+    if named is not None and ("delimiter" not in choice.saved or named in first_line):
+        return named
+    return "\t" if tabs else max(_DELIMITERS, key=first_line.count)
 
 
 class _CsvFeed:
@@ -263,13 +298,13 @@ def _csv_rows(reader: Any, feed: _CsvFeed, file: TableFile) -> Iterator[tuple[in
             file.report.note(
                 "malformed",
                 f"{where}: its quote is never closed and swallows the lines up to "
-                f"{reader.line_num}; set quotes=False if quotes are part of the texts",
+                f"{reader.line_num}; if quotes are part of the texts, read without quotes",
             )
         elif any(fields):
             yield reader.line_num, fields
 
 
-def read_parquet(file: TableFile, options: TableOptions) -> Iterator[Row]:
+def read_parquet(file: TableFile) -> Iterator[Row]:
     """Parquet, a few hundred rows at a time."""
     import pyarrow
     import pyarrow.parquet
@@ -283,10 +318,8 @@ def read_parquet(file: TableFile, options: TableOptions) -> Iterator[Row]:
             source.seek(0)
         try:
             table = pyarrow.parquet.ParquetFile(source, pre_buffer=False)
-            columns = find_columns(
-                table.schema_arrow.names, options.columns, file.name, _may_be_text(table)
-            )
-            file.report.read_as[f"columns: {columns}"] += 1
+            columns = file.find_columns(table.schema_arrow.names, _may_be_text(table))
+            file.report.read_as[ReadAs("Parquet", columns)] += 1
             number = 0
             for batch in table.iter_batches(batch_size=256, columns=columns.used):
                 for record in batch.to_pylist():

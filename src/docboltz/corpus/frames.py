@@ -1,0 +1,103 @@
+"""Texts that are in memory already: data frames, columns, lists and streams of texts → rows.
+
+pandas, polars and pyarrow are told by what their objects can do, so none of them is imported.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from docboltz.corpus.columns import ColumnChoice, is_missing
+from docboltz.corpus.document import Document
+from docboltz.corpus.report import ReadAs, ReadReport
+from docboltz.corpus.tables import Row
+from docboltz.errors import InvalidCorpus, shown
+
+
+def is_frame(value: object) -> bool:
+    """Tell whether a value is a data frame of pandas or polars, or a table of pyarrow."""
+    return hasattr(value, "__dataframe__") or (
+        hasattr(value, "columns") and (hasattr(value, "iloc") or hasattr(value, "to_series"))
+    )
+
+
+def read_frame(frame: Any, choice: ColumnChoice, report: ReadReport) -> Iterator[Row]:
+    """The rows of a data frame, numbered from 0."""
+    names = [str(name) for name in getattr(frame, "column_names", frame.columns)]
+    kind = type(frame).__name__
+
+    def column(name: str) -> Iterator[Any]:
+        return _values(_column(frame, names.index(name)))
+
+    def is_text(name: str) -> bool:
+        first = next((value for value in column(name) if not is_missing(value)), "")
+        return isinstance(first, (str, list)) or len(getattr(first, "shape", ())) == 1
+
+    columns = choice.find(
+        names, f"The {kind}", is_text, lambda message: report.note("absent_columns", message)
+    )
+    report.read_as[ReadAs(kind, columns)] += 1
+    for number, values in enumerate(zip(*map(column, columns.used), strict=True)):
+        yield Row(number, *columns.get(dict(zip(columns.used, values, strict=True))))
+
+
+def _column(frame: Any, position: int) -> Any:
+    """By position, because pandas allows names that are numbers, or the same twice."""
+    if hasattr(frame, "iloc"):
+        return frame.iloc[:, position]
+    return frame.to_series(position) if hasattr(frame, "to_series") else frame.column(position)
+
+
+def _values(column: Any) -> Iterator[Any]:
+    """The values of a column as Python's; pyarrow wraps each of its own."""
+    return (value.as_py() if hasattr(value, "as_py") else value for value in column)
+
+
+def read_texts(texts: Iterable[Any], owner: str) -> Iterator[Row]:
+    """The texts and documents of any iterable, numbered from 0."""
+    for number, value in enumerate(texts):
+        if isinstance(value, str):
+            yield Row(number, None, str(value), ())  # NumPy's strings become Python's
+        elif isinstance(value, Document):
+            yield Row(number, value.id, value.text, value.labels)
+        else:
+            yield Row(number, None, _as_text(value, number, owner), ())
+
+
+def _as_text(value: Any, position: int, owner: str) -> str:
+    if hasattr(value, "as_py"):
+        value = value.as_py()
+    if isinstance(value, bytes):
+        try:
+            return value.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise InvalidCorpus(
+                f"{owner} got bytes at position {position} that are not UTF-8: {error.reason} at "
+                f"byte {error.start}.",
+                hint="Decode them first, as in data.decode('latin-1').",
+            ) from error
+    if isinstance(value, str):
+        return value
+    if is_missing(value):
+        return ""
+    raise InvalidCorpus(
+        f"{owner} expects texts; got {type(value).__name__} {shown(value)} at position {position}.",
+        hint="Pass strings, or a table to docboltz.read with the name of its text column.",
+    )
+
+
+def check_texts(texts: object, owner: str) -> Iterable[Any]:
+    """Refuse what would be one text, no text at all, or something else than it seems."""
+    if isinstance(texts, (str, bytes, os.PathLike)):
+        raise InvalidCorpus(
+            f"{owner} expects several texts; got one {type(texts).__name__}, {shown(texts)}.",
+            hint="Pass a list of texts, or docboltz.read(path) for those of a file.",
+        )
+    if isinstance(texts, Mapping) or not isinstance(texts, Iterable):
+        raise InvalidCorpus(
+            f"{owner} expects texts; got {type(texts).__name__}, {shown(texts)}.",
+            hint="Pass a list, a generator or a column of texts, or what docboltz.read gives.",
+        )
+    return texts
