@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         LatentWordsUpTo,
         ProportionalLatentWords,
     )
-    from docboltz.text_model import TextModel
+    from docboltz.text_model import TextModel, open
     from docboltz.training.finetune import Finetuning
     from docboltz.training.pretrain import Pretraining
     from docboltz.training.recipes import recipe
@@ -41,6 +41,7 @@ _HOME = {
     "recipe": "docboltz.training.recipes",
     "TextAnalysis": "docboltz.corpus.text",
     "TextModel": "docboltz.text_model",
+    "open": "docboltz.text_model",
     "load_dataset": "docboltz.corpus.datasets",
     "read": "docboltz.corpus.readers",
 }
@@ -58,6 +59,7 @@ __all__ = [
     "Validation",
     "load",
     "load_dataset",
+    "open",
     "read",
     "recipe",
 ]

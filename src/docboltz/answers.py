@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from html import escape
@@ -58,8 +59,13 @@ class Topic:
     """Its mean probability over the training documents."""
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as JSON can hold it."""
-        return asdict(self)
+        """All of it as JSON can hold it, by the names of the table."""
+        return {
+            "topic": self.number,
+            "sharpness": self.sharpness,
+            "activity": self.activity,
+            "words": list(self.words),
+        }
 
 
 @dataclass(frozen=True)
@@ -156,8 +162,8 @@ class Topics(Answer[Topic]):
 class ExpectedWords(Answer[ExpectedWord]):
     """Words the model expects, those it says most about first."""
 
-    columns = ("word", "probability", "than usual")
-    numbers = frozenset({"probability", "than usual"})
+    columns = ("word", "probability", "lift")
+    numbers = frozenset({"probability", "lift"})
 
     def __init__(
         self,
@@ -180,8 +186,8 @@ class ExpectedWords(Answer[ExpectedWord]):
 def find_matches(analysis: TextAnalysis, text: str, terms: frozenset[str]) -> tuple[Span, ...]:
     """Where words that count as one of the terms stand in a text."""
     spans: list[Span] = []
-    words = (m.span() for m in word_pattern(analysis.pretokenised).finditer(text))
-    for begin, end in words:
+    pattern = re.compile(r"\S+") if analysis.pretokenised else word_pattern()
+    for begin, end in (match.span() for match in pattern.finditer(text)):
         found = analysis.tokens(text[begin:end])
         if len(found) == 1:
             spans += [(begin, end)] * (found[0] in terms)

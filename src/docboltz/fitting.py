@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
 import warnings
 from collections.abc import Iterable
-from dataclasses import asdict
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,7 +15,6 @@ import numpy as np
 from docboltz.answers import Topic
 from docboltz.corpus.counts import Corpus
 from docboltz.corpus.document import Document
-from docboltz.corpus.languages import LanguageGuess
 from docboltz.corpus.readers import Documents, ReadOptions, as_documents
 from docboltz.corpus.text import TextAnalysis
 from docboltz.errors import (
@@ -34,7 +33,10 @@ from docboltz.files import StrPath
 from docboltz.indexing import KEPT_CHARACTERS, Texts, count_documents, write_store
 from docboltz.progress import remark
 from docboltz.storage import CHECKPOINT, MODEL, save_model
+from docboltz.training.recipes import recipe as find_recipe_
 from docboltz.training.validation import Validation
+
+find_recipe = lambda name, owner: find_recipe_(name)
 
 if TYPE_CHECKING:
     from docboltz.text_model import TextModel
@@ -46,7 +48,7 @@ WORDS_PER_TOPIC = 20
 
 
 class TrainingInterrupted(KeyboardInterrupt):
-    """Ctrl-C while training. What was learnt until then is saved, and can be used and gone on from."""
+    """Ctrl-C while training; the model learnt until then is saved, and training can go on."""
 
     def __init__(self, message: str, model: TextModel) -> None:
         super().__init__(message)
@@ -71,12 +73,11 @@ def fit(
     out = None if folder is None else Path(folder)
     if out is not None:
         estimator.set_params(checkpoint=_prepare(out, replace=replace, restart=restart))
-    guess = LanguageGuess()
+    guess = None
     with Texts() as texts:
 
         def see(document: Document) -> None:
             texts.add(document)
-            guess.add(document.text)
 
         corpus = count_documents(
             _several(stream), see, verbose=verbose, analysis=analysis, **limits
@@ -96,7 +97,7 @@ def fit(
             "reading": reading.to_dict(),
             "vocabulary": list(corpus.vocabulary.words),
             "forms": list(corpus.vocabulary.forms),
-            "topics": [asdict(topic) for topic in describe_topics(estimator, corpus)],
+            "topics": [dataclasses.asdict(topic) for topic in describe_topics(estimator, corpus)],
         }
         if out is not None:
             save_model(out, arrays, settings)
@@ -130,12 +131,13 @@ def softmax_model(
 ) -> OverReplicatedSoftmax:
     """An untrained model; `updates` are the minibatches of each of the recipe's phases."""
     held_out = Validation(share=validation) if validation else None
-    model = OverReplicatedSoftmax(topics, recipe=recipe, validation=held_out, **settings)
+    phases = dict(find_recipe(recipe, "TextModel.fit"))
     if updates is not None:
-        model.set_params(pretraining__updates=updates)
-        if model.phases()["finetuning"] is not None:
-            model.set_params(finetuning__updates=updates)
-    return model
+        phases = {
+            name: phase and dataclasses.replace(phase, updates=updates)
+            for name, phase in phases.items()
+        }
+    return OverReplicatedSoftmax(topics, validation=held_out, **phases, **settings)
 
 
 def describe_topics(model: TopicModel, corpus: Corpus) -> tuple[Topic, ...]:
@@ -201,15 +203,11 @@ def _several(documents: Iterable[Document]) -> Iterable[Document]:
     return chain(first, stream)
 
 
-def _describe_reading(
-    documents: Any, corpus: Corpus, guess: LanguageGuess, analysis: TextAnalysis
-) -> None:
+def _describe_reading(documents: Any, corpus: Corpus, guess: Any, analysis: TextAnalysis) -> None:
     """Say what was read, before training takes its time."""
     if isinstance(documents, Documents):
         for line in documents.report.summary():
             remark(line)
-    for line in guess.remarks(analysis):
-        remark(line)
     if corpus.n_empty:
         remark(f"{corpus.n_empty:,} of {len(corpus):,} documents have no word of the vocabulary")
 

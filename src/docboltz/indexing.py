@@ -85,7 +85,7 @@ def index_documents(model: TextModel, documents: Any, folder: Path, *, verbose: 
 def write_store(
     model: TextModel, corpus: Corpus, texts: Iterable[str], folder: Path, *, verbose: bool
 ) -> None:
-    """Write features, words, ids, labels and texts; features are centred, which sharpens cosines."""
+    """Write features, words, ids, labels and texts; centring features sharpens cosines."""
     lines = iter(texts)
 
     def check() -> None:

@@ -389,7 +389,7 @@ class TextModel:
         return corpus
 
     def make_store_folder(self) -> Path:
-        """Where a collection to search is to be written; a temporary folder for an unsaved model."""
+        """Where to write a collection; a temporary folder for a model that is not saved."""
         if self.path is None and self._temporary is None:
             self._temporary = TemporaryDirectory(prefix="docboltz-", ignore_cleanup_errors=True)
         return self.store_folder
@@ -475,6 +475,11 @@ class TextModel:
             return self.store
         except (InvalidModelFile, InvalidParameter):
             return None
+
+
+def open(folder: StrPath, *, device: str = "auto") -> TextModel:
+    """Read a model that `TextModel.fit` or `docboltz fit` saved, ready to be asked."""
+    return TextModel.open(folder, device=device)
 
 
 def _known(features: NDArray[np.float32], counts: csr_array) -> NDArray[np.float32]:

@@ -153,7 +153,7 @@ class TextAnalysis:
             if self.language == "turkish":
                 text = text.replace("İ", "i").replace("I", "ı")
             text = text.lower()
-        words = _word_pattern().findall(text)
+        words = word_pattern().findall(text)
         if _SPACELESS.search(text) is None:
             return words
         return [piece for word in words for piece in _pieces(word)]
@@ -235,7 +235,7 @@ def _pieces(word: str) -> Iterator[str]:
 
 
 @lru_cache(maxsize=1)
-def _word_pattern() -> re.Pattern[str]:
+def word_pattern() -> re.Pattern[str]:
     r"""Runs of letters, digits and the marks that belong to them.
 
     Python's \w has no combining marks, so it would cut Hindi or Tamil in the middle of syllables.
