@@ -70,6 +70,7 @@ class Clock:
 
     @contextmanager
     def __call__(self, step: str) -> Iterator[None]:
+        """Time what is done inside."""
         begin = time.perf_counter()
         yield
         self._steps.append((step, time.perf_counter() - begin))

@@ -8,30 +8,58 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from docboltz.corpus.counts import Corpus
-from docboltz.errors import InvalidParameter
+from docboltz.corpus.readers import as_documents
+from docboltz.errors import InvalidParameter, require
 from docboltz.files import replacing
+from docboltz.indexing import BLOCK_DOCUMENTS, count_documents
+from docboltz.progress import progress_bar
+
+if TYPE_CHECKING:
+    from docboltz.text_model import TextModel
 
 Blocks = Iterator[tuple[slice, NDArray[np.float32]]]
 """Features block by block, each with the documents it is of."""
+Inference = Literal["fast", "mean_field"]
 Write = Callable[[Path, Corpus, int, Blocks], None]
 
 
-def write_features(
-    out: Path, corpus: Corpus, n_features: int, blocks: Blocks, *, wide: bool = False
-) -> None:
-    """Write the features of counted documents to `out`, whole or not at all.
+def save_features(
+    model: TextModel,
+    documents: Any,
+    out: Path,
+    *,
+    wide: bool,
+    inference: Inference | None,
+    verbose: bool,
+) -> Corpus:
+    """Write the features of documents to `out`, whole or not at all; give their counts.
 
     Parquet holds id, labels, n_words and features, these as one column of lists or, if `wide`, as a
     column each; CSV the same with a column for each feature; .npy the features alone, float32.
     """
-    with replacing(out) as file:
-        writer_of(out, wide=wide)(file, corpus, n_features, blocks)
+    write = writer_of(out, wide=wide)
+    known = inference in (None, "fast", "mean_field")
+    require(known, "save_features", "inference", "'fast' or 'mean_field'", inference)
+    transform = model.estimator.transform
+    stream = as_documents(documents, "TextModel.save_features")
+    how = {"analysis": model.analysis, "vocabulary": model.vocabulary}
+    corpus = count_documents(stream, None, verbose=verbose, **how)
+    with replacing(out) as file, progress_bar("Inferring", "documents", shown=verbose) as update:
+
+        def blocks() -> Blocks:
+            for begin in range(0, len(corpus), BLOCK_DOCUMENTS):
+                rows = slice(begin, min(begin + BLOCK_DOCUMENTS, len(corpus)))
+                yield rows, transform(corpus.counts[rows], inference)
+                update(rows.stop, len(corpus))
+
+        write(file, corpus, model.n_topics, blocks())
+    return corpus
 
 
 def writer_of(out: Path, *, wide: bool = False) -> Write:

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from docboltz.errors import DocboltzError, InvalidCorpus, InvalidModelFile, InvalidParameter
+from docboltz.errors import InvalidCorpus, InvalidModelFile, InvalidParameter
 
 StrPath = str | os.PathLike[str]
 
@@ -279,7 +279,7 @@ class Bundle:
         """Make what goes wrong while a manifest's content is used the manifest's fault."""
         try:
             yield
-        except DocboltzError:
+        except InvalidModelFile:
             raise
         except _MALFORMED as error:
             raise self.unusable(

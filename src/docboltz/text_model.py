@@ -7,11 +7,13 @@ torch nor scikit-learn; the verbs that do import them when they are called.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import shutil
+import weakref
+from collections.abc import Iterator
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -34,7 +36,7 @@ from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.errors import InvalidCorpus, InvalidModelFile, InvalidParameter, is_whole, require
 from docboltz.files import StrPath
 from docboltz.light import LightModel
-from docboltz.progress import progress_bar
+from docboltz.search.nearest import Best
 from docboltz.search.store import WEIGHTS, By, SearchStore
 from docboltz.storage import MODEL, Arrays, fingerprint_of, load_model, save_model
 
@@ -55,7 +57,7 @@ class TextModel:
     >>> texts = ["Cats chase mice.", "Mice fear cats.", "Stocks fell.", "Stocks and bonds fell."]
     >>> model = TextModel.fit(texts, topics=4, updates=100, min_df=1)
     >>> model
-    TextModel(4 topics, 6 words, 4 documents to search)
+    TextModel(4 topics, 7 words, 4 documents to search)
     >>> model.search("a cat", 2)
     Hits('a cat': 2)
     >>> model.transform(["a cat and a mouse", "bonds"]).shape
@@ -83,12 +85,12 @@ class TextModel:
         """Take what `save` writes apart; `TextModel.fit` and `docboltz.open` call this."""
         text = settings["text"]
         self.analysis = TextAnalysis.from_dict(text["analysis"])
-        self.vocabulary = Vocabulary(text["vocabulary"], text["forms"])
+        self.vocabulary = Vocabulary(_strings(text["vocabulary"]), _strings(text["forms"]))
         self.reading = ReadOptions.from_dict(text["reading"])
         self._topics = tuple(
             Topic(
                 int(t["number"]),
-                tuple(map(str, t["words"])),
+                tuple(_strings(t["words"])),
                 float(t["sharpness"]),
                 float(t["activity"]),
             )
@@ -104,7 +106,7 @@ class TextModel:
         self._arrays, self._settings, self._device = arrays, settings, device
         self._estimator = estimator
         self._store: SearchStore | None = None
-        self._temporary: TemporaryDirectory[str] | None = None
+        self._temporary: Path | None = None
 
     # ---- made, saved, opened ----
 
@@ -200,7 +202,7 @@ class TextModel:
         """Write the model, and the collection it searches, to a folder; replace a model there."""
         from docboltz.indexing import copy_store
 
-        store = self._store if self.path is None else self._find_store()
+        store = self._find_store()
         save_model(folder, self._arrays, self._settings)
         if store is not None and Path(folder) / SEARCH != store.path:
             copy_store(store, Path(folder) / SEARCH)
@@ -210,8 +212,10 @@ class TextModel:
     def estimator(self) -> TopicModel:
         """The scikit-learn estimator inside: `OverReplicatedSoftmax`, fitted."""
         if self._estimator is None:
+            from docboltz.device import choose_device
             from docboltz.estimator.models import assemble
 
+            choose_device(self._device, "docboltz.open")
             self._estimator = assemble(self._arrays, self._settings, device=self._device)
         return self._estimator
 
@@ -246,10 +250,8 @@ class TextModel:
         counts = self._query(text, "search")
         store = self.store
         best = store.search(self._features(counts), counts, n, by=by)
-        found = (best.rows[0], best.topics[0], best.words[0])
-        terms = frozenset(self.vocabulary[int(k)] for k in counts.indices)
-        unknown = self.unknown_words(text)
-        return Hits(self._hits(store, *found, terms, by), title=repr(text), unknown=unknown)
+        hits = self._hits(store, best, counts, by)
+        return Hits(hits, title=repr(text), unknown=self.unknown_words(text))
 
     def similar(self, id: str, n: int = 10, *, by: By = "both") -> Hits:
         """Find the n documents most like one of the collection."""
@@ -263,9 +265,7 @@ class TextModel:
                 f"The model knows none of the words of document {id!r}: nothing is like it."
             )
         best = store.similar(own, n, by=by)
-        found = (best.rows[0], best.topics[0], best.words[0])
-        terms = frozenset(self.vocabulary[int(k)] for k in words.indices)
-        return Hits(self._hits(store, *found, terms, by), title=f"like {id!r}")
+        return Hits(self._hits(store, best, words, by), title=f"like {id!r}")
 
     def words(self, text: str, n: int = 15) -> ExpectedWords:
         """Words the model expects beside those of a text, those it says most about first."""
@@ -319,26 +319,13 @@ class TextModel:
         """Write the features of documents, a row each, in the order they come; give their counts.
 
         `out` is a .parquet, .csv or .npy file; `wide` gives each feature a column of a Parquet
-        file. See `docboltz.feature_files.write_features`.
+        file. See `docboltz.feature_files`.
         """
-        from docboltz.feature_files import write_features, writer_of
-        from docboltz.indexing import BLOCK_DOCUMENTS, count_documents
+        from docboltz.feature_files import save_features
 
-        writer_of(Path(out))  # a name that cannot be written, before the work
-        estimator = self.estimator.set_params(inference=inference or self.estimator.inference)
-        stream = as_documents(documents, f"{type(self).__name__}.save_features")
-        how = {"analysis": self.analysis, "vocabulary": self.vocabulary}
-        corpus = count_documents(stream, None, verbose=verbose, **how)
-        with progress_bar("Inferring", "documents", shown=verbose) as update:
-
-            def blocks() -> Iterator[tuple[slice, NDArray[np.float32]]]:
-                for begin in range(0, len(corpus), BLOCK_DOCUMENTS):
-                    rows = slice(begin, min(begin + BLOCK_DOCUMENTS, len(corpus)))
-                    yield rows, estimator.transform(corpus.counts[rows])
-                    update(rows.stop, len(corpus))
-
-            write_features(Path(out), corpus, self.n_topics, blocks(), wide=wide)
-        return corpus
+        return save_features(
+            self, documents, Path(out), wide=wide, inference=inference, verbose=verbose
+        )
 
     def perplexity(
         self,
@@ -384,6 +371,7 @@ class TextModel:
         """
         from docboltz.indexing import index_documents
 
+        self.estimator.set_params(verbose=verbose)  # finds a missing device before the work
         corpus = index_documents(self, documents, self.make_store_folder(), verbose=verbose)
         self._store = None
         return corpus
@@ -391,7 +379,8 @@ class TextModel:
     def make_store_folder(self) -> Path:
         """Where to write a collection; a temporary folder for a model that is not saved."""
         if self.path is None and self._temporary is None:
-            self._temporary = TemporaryDirectory(prefix="docboltz-", ignore_cleanup_errors=True)
+            self._temporary = Path(mkdtemp(prefix="docboltz-"))
+            weakref.finalize(self, shutil.rmtree, self._temporary, ignore_errors=True)
         return self.store_folder
 
     @property
@@ -410,7 +399,7 @@ class TextModel:
             raise InvalidParameter(
                 "The model has no documents to search.", hint="Give it some with index()."
             )
-        return Path(self._temporary.name)
+        return self._temporary
 
     def unknown_words(self, text: str) -> list[str]:
         """Words of a text that would count but that the vocabulary lacks, each once."""
@@ -447,28 +436,16 @@ class TextModel:
             )
         return counts
 
-    def _hits(
-        self,
-        store: SearchStore,
-        rows: NDArray[np.int64],
-        topics: NDArray[np.float64],
-        words: NDArray[np.float64],
-        terms: frozenset[str],
-        by: By,
-    ) -> Iterable[Hit]:
-        weights, taken = WEIGHTS[by], rows >= 0
-        topics, words = weights.topics * topics[taken], weights.words * words[taken]
-        for document, t, w in zip(store.documents(rows[taken]), topics, words, strict=True):
+    def _hits(self, store: SearchStore, best: Best, words: csr_array, by: By) -> Iterator[Hit]:
+        """The documents of the first query's best rows; `words` are those it was asked with."""
+        terms = frozenset(self.vocabulary[int(k)] for k in words.indices)
+        rows, weights = best.rows[0], WEIGHTS[by]
+        taken = rows >= 0
+        parts = weights.topics * best.topics[0][taken], weights.words * best.words[0][taken]
+        for document, t, w in zip(store.documents(rows[taken]), *parts, strict=True):
             matches = find_matches(self.analysis, document.text, terms)
-            yield Hit(
-                document.id,
-                float(t + w),
-                document.text,
-                document.labels,
-                float(t),
-                float(w),
-                matches,
-            )
+            text, labels = document.text, document.labels
+            yield Hit(document.id, float(t + w), text, labels, float(t), float(w), matches)
 
     def _find_store(self) -> SearchStore | None:
         try:
@@ -486,6 +463,12 @@ def _known(features: NDArray[np.float32], counts: csr_array) -> NDArray[np.float
     features = np.maximum(features, np.finfo(np.float32).tiny)
     features[np.diff(counts.indptr) == 0] = 0
     return features
+
+
+def _strings(values: Any) -> list[str]:
+    if not (isinstance(values, list | tuple) and all(isinstance(value, str) for value in values)):
+        raise TypeError("a list of strings is needed")
+    return list(values)
 
 
 def _require_number(n: object, method: str, name: str = "n") -> None:
