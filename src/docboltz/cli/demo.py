@@ -104,12 +104,12 @@ def _load(name: str, path: Path | None, quiet: bool) -> TextDataset:
         remark(message, quiet=quiet)
 
     try:
-        data = load_dataset(name, path=path, say=say)
+        data = load_dataset(name, path=path, log=say)
     except InvalidCorpus as error:
         if name == "docstrings" or path is not None:
             raise
         remark(f"{error}\nGoing on with text that is here: the docstrings of Python packages.")
-        data = load_dataset("docstrings", say=say)
+        data = load_dataset("docstrings", log=say)
     return data  # type: ignore[return-value]  # both names are texts
 
 
