@@ -52,7 +52,9 @@ def test_languages_are_told_by_their_stop_words_or_script(language):
         "17 4 99 3 " * 50,
         "def foo(x): return np.array(x).reshape(-1, 3); for i in range(10): print(i) " * 3,
         "Wireless Bluetooth headphones 20h battery, black. USB-C cable 2m nylon braided " * 3,
-        f"{TEXTS['english']} {TEXTS['german']}",  # half and half
+        # Norwegian, but nearly as well Danish:
+        "Retten sa tirsdag at den ikke vil behandle saken, og selskapet må nå betale det som det "
+        "skylder de menneskene som kjøpte aksjene før skandalen ble kjent.",
     ],
 )
 def test_nothing_is_said_when_unsure(text):
