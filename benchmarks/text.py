@@ -46,7 +46,7 @@ def main() -> int:
 
 def docstrings() -> list[Document]:
     """Real text that every machine has."""
-    dataset = load_dataset("docstrings", say=print)
+    dataset = load_dataset("docstrings", log=print)
     return [*dataset.train, *dataset.test]
 
 

@@ -189,3 +189,51 @@ def test_ctrl_c_ends_at_once_without_noise(tmp_path):
     os.killpg(run.pid, signal.SIGINT)
     out, err = run.communicate(timeout=30)  # pipes close only once the workers are gone
     assert (out, err) == ("stopped\n", "")
+
+
+PAIRS = TextAnalysis(pretokenised=True, ngrams=2)
+
+
+@settings(deadline=None)
+@given(some_texts, st.integers(1, 12))
+def test_pairs_of_words_equal_scikit_learns(texts, max_words):
+    theirs = CountVectorizer(tokenizer=str.split, token_pattern=None, ngram_range=(1, 2))
+    try:
+        expected = theirs.fit_transform(texts)
+    except ValueError:
+        return
+    ours = count(documents(texts), PAIRS)
+    columns = [theirs.vocabulary_[term] for term in ours.vocabulary]
+    assert len(columns) == expected.shape[1]
+    assert np.array_equal(ours.counts.toarray(), expected.toarray()[:, columns])
+    # With a vocabulary that has pairs but not all of their words.
+    some = count(documents(texts), PAIRS, max_words=max_words)
+    again = count(documents(texts), PAIRS, vocabulary=some.vocabulary)
+    assert same(some, again)
+    tokens = sum(len(PAIRS.tokens(text)) for text in texts)
+    assert again.counts.sum() + again.n_outside == tokens
+    last = Vocabulary(some.vocabulary.words[-1:])
+    alone = count(documents(texts), PAIRS, vocabulary=last)
+    assert np.array_equal(alone.counts.toarray(), some.counts.toarray()[:, -1:])
+
+
+def test_pairs_are_shown_in_their_commonest_spelling_whoever_counts(monkeypatch):
+    texts = ["Machine learning in New York", "machine learning", "the machines learned"] * 40
+    analysis = TextAnalysis(ngrams=2)
+    alone = count(documents(texts), analysis, n_jobs=1)
+    form = dict(zip(alone.vocabulary.words, alone.vocabulary.forms, strict=True))
+    assert form["machin learn"] == "machine learning"
+    assert form["new york"] == "new york"
+    monkeypatch.setattr(counting, "CHUNK_DOCUMENTS", 7)
+    monkeypatch.setattr(counting, "ALONE_CHARACTERS", 0)
+    together = count(documents(texts), analysis, n_jobs=2)
+    assert same(alone, together)
+    assert together.vocabulary.forms == alone.vocabulary.forms
+
+
+def test_forgetting_pairs_keeps_their_counts(monkeypatch):
+    texts = sentences(50)
+    expected = count(documents(texts), PAIRS)
+    monkeypatch.setattr("docboltz.corpus.chunks.REMEMBERED", 5)
+    monkeypatch.setattr(counting, "CHUNK_DOCUMENTS", 7)
+    assert same(count(documents(texts), PAIRS, n_jobs=1), expected)

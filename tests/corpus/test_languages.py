@@ -1,7 +1,13 @@
 import pytest
 
-from docboltz.corpus.languages import CODES, language_name, stemmer_names, stop_word_list
-from docboltz.errors import InvalidParameter
+from docboltz.corpus.languages import (
+    CODES,
+    language_name,
+    read_stop_words,
+    stemmer_names,
+    stop_word_list,
+)
+from docboltz.errors import InvalidCorpus, InvalidParameter
 
 
 def test_every_snowball_language_is_known():
@@ -28,3 +34,27 @@ def test_english_keeps_topical_words_and_drops_contractions():
 def test_a_language_without_a_list_says_what_to_do():
     with pytest.raises(InvalidParameter, match="stop_words=False"):
         stop_word_list("tamil")
+
+
+def test_the_english_list_is_scikit_learns():
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+    assert stop_word_list("english", "scikit-learn") == ENGLISH_STOP_WORDS
+
+
+def test_stop_words_from_a_file(tmp_path):
+    path = tmp_path / "stop.txt"
+    path.write_bytes("\ufeffShips\r\n\n  é \n".encode())
+    assert read_stop_words(path) == {"Ships", "é"}
+    path.write_bytes(b"\xff")
+    with pytest.raises(InvalidCorpus, match=r"not UTF-8: .* at byte 0"):
+        read_stop_words(path)
+
+
+def test_hints_name_settings_for_every_face():
+    with pytest.raises(InvalidParameter) as error:
+        stop_word_list("tamil")
+    assert error.value.settings == ("stop_words=False", "max_df=0.3")
+    with pytest.raises(InvalidParameter) as error:
+        language_name("klingon")
+    assert (error.value.owner, error.value.name) == ("TextAnalysis", "language")

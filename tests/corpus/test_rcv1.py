@@ -39,7 +39,7 @@ def fetched(monkeypatch, cache):
 
 def test_weights_become_counts_once(fetched, monkeypatch):
     said = []
-    dataset = load_dataset("rcv1", max_words=10**6, say=said.append)
+    dataset = load_dataset("rcv1", max_words=10**6, log=said.append)
     assert any("Recovering" in message for message in said)
     assert (len(dataset.train), len(dataset.test)) == (180, 20)
     row = [int(i) - 2286 for i in dataset.test.ids]

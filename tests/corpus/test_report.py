@@ -1,6 +1,7 @@
 import json
 
-from docboltz.corpus.report import ReadReport
+from docboltz.corpus.columns import Columns
+from docboltz.corpus.report import ReadAs, ReadReport
 
 
 def test_problems_name_the_first_place():
@@ -13,3 +14,23 @@ def test_problems_name_the_first_place():
 
 def test_nothing_to_say_when_all_went_well():
     assert ReadReport(documents=3).problems() == []
+
+
+def test_the_summary_tells_how_and_what_is_odd():
+    report = ReadReport(documents=5000, unlabelled=312)
+    way = ReadAs("CSV", Columns(("body",), "nr", "stars", unused=("date", "shop")), ";")
+    report.read_as[way] += 3
+    report.encodings.update({"utf-8": 4000, "cp1252": 1000})
+    assert report.summary() == [
+        "Read 3 files as CSV (semicolons): text 'body', id 'nr', label 'stars'; "
+        "not used: 'date', 'shop'",
+        "Not everything is UTF-8; also read: cp1252",
+        "312 of 5,000 documents have no label",
+    ]
+    (told,) = json.loads(json.dumps(report.to_dict()))["read_as"]
+    assert (told["files"], told["delimiter"], told["header"]) == (3, ";", True)
+    assert told["columns"]["unused"] == ["date", "shop"]
+
+
+def test_labels_are_missed_only_where_others_have_one():
+    assert ReadReport(documents=3, unlabelled=3).summary() == []

@@ -96,6 +96,28 @@ class TestDelimited:
         )
         assert as_tuples(documents) == [("1", "body text", ("3",))]
 
+    def test_without_a_header_the_longest_column_is_the_text(self, tmp_path):
+        rows = "".join(f"{i},spam,some words number {i}\n" for i in range(300))
+        documents, report = read(tmp_path / "a.csv", rows, header=False)
+        assert as_tuples(documents)[299] == ("300", "some words number 299", ())
+        assert report.summary() == [
+            "Read as CSV (commas, no header): text '3', no id, no label; not used: '1', '2'"
+        ]
+        documents, _ = read(tmp_path / "a.csv", rows, header=False, id="1", label="2")
+        assert as_tuples(documents)[299] == ("299", "some words number 299", ("spam",))
+
+    @pytest.mark.parametrize("name", ["a.csv", "a.txt", "a"])
+    def test_a_named_delimiter_makes_a_table(self, tmp_path, name):
+        content = "nr^text, or so^label\n7^one, two^x\n"
+        options = {"delimiter": "^", "text": "text, or so", "id": "nr"}
+        documents, report = read(tmp_path / name, content, **options)
+        assert as_tuples(documents) == [("7", "one, two", ("x",))]
+        assert report.summary()[0].startswith("Read as CSV ('^'): text 'text, or so'")
+
+    def test_a_delimiter_leaves_json_lines_alone(self, tmp_path):
+        documents, _ = read(tmp_path / "a.jsonl", '{"text": "a"}', delimiter=";")
+        assert as_tuples(documents) == [("1", "a", ())]
+
     def test_rows_that_do_not_fit_are_counted(self, tmp_path):
         documents, report = read(tmp_path / "a.csv", "label,text\nx,one\ny,two,three\nz\nw,four\n")
         assert [d.text for d in documents] == ["one", "four"]
@@ -131,6 +153,15 @@ class TestDelimited:
     def test_a_field_of_50_megabytes(self, tmp_path):
         documents, _ = read(tmp_path / "a.csv", "text,label\n" + "word " * 10_000_000 + ",x\n")
         assert len(documents[0].text) == 50_000_000
+
+
+def test_fields_that_no_record_uses_are_named_once(tmp_path):
+    records = [{"text": "a", "label": "x", "n": 1}, {"text": "b", "m": 2}, {"body": "c"}]
+    _, report = read(tmp_path / "a.jsonl", "\n".join(map(json.dumps, records)))
+    assert report.summary() == [
+        "Read as JSON Lines: text 'text' and 'body', no id, label 'label'; not used: 'n', 'm'",
+        "2 of 3 documents have no label",
+    ]
 
 
 class TestParquet:

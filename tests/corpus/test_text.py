@@ -143,10 +143,18 @@ def test_inside_a_scikit_learn_pipeline():
     assert list(vectorizer.get_feature_names_out()) == ["sail", "ship"]
 
 
-def test_importing_and_configuring_is_light():
+@pytest.mark.parametrize(
+    "use",
+    [
+        "TextAnalysis.paper()",
+        "TextAnalysis().tokens('The ships')",
+        "TextAnalysis.from_dict(TextAnalysis('de').to_dict()).tokens('Die Schiffe')",
+    ],
+)
+def test_importing_and_analysing_is_light(use):
     code = (
-        "import sys, docboltz.corpus.text as t; t.TextAnalysis.paper(); "
-        "print([m for m in ('sklearn', 'scipy', 'pyarrow', 'numpy') if m in sys.modules])"
+        f"import sys; from docboltz.corpus.text import TextAnalysis; {use}; "
+        "print([m for m in ('torch', 'sklearn', 'scipy', 'numpy', 'pyarrow') if m in sys.modules])"
     )
     # Without docboltz/__init__.py, which may load what it likes.
     start = (
@@ -158,3 +166,51 @@ def test_importing_and_configuring_is_light():
         [sys.executable, "-c", start + code, package], capture_output=True, text=True, check=True
     )
     assert out.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    "emoji",
+    [
+        "😂",
+        "👍🏽",  # a skin tone
+        "👩\u200d🚀",  # joined
+        "🏳\ufe0f\u200d🌈",
+        "❤\ufe0f\u200d🔥",
+        "🇩🇪",
+        "1\ufe0f\u20e3",  # a keycap
+        "☎\ufe0f",  # text unless asked for
+        "☝🏽",
+        "🏴\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f",  # Scotland
+    ],
+)
+def test_an_emoji_is_one_word(emoji):
+    analysis = TextAnalysis(min_letters=3)
+    term = emoji.replace("\ufe0f", "")
+    assert analysis.tokens(f"ships {emoji}{emoji} (sails {emoji})") == [
+        "ship", term, term, "sail", term,
+    ]  # fmt: skip
+    assert next(TextAnalysis().words(f"x {emoji}")) == ["x", emoji]
+
+
+def test_symbols_that_are_no_pictures_are_no_words():
+    assert TextAnalysis().tokens("© 2024 ▪ ships → sails ★ ☎ 5€ naïve") == ["ship", "sail", "naïv"]
+
+
+def test_stop_words_can_be_emoji_and_more_can_be_added():
+    analysis = TextAnalysis(stop_words=True).with_stop_words(["ships", "😂"])
+    assert analysis.tokens("The ships and sails 😂 👍") == ["sail", "👍"]
+    with pytest.raises(InvalidParameter, match="pretokenised"):
+        TextAnalysis(pretokenised=True).with_stop_words(["a"])
+
+
+def test_pairs_of_neighbours_among_the_terms():
+    analysis = TextAnalysis(ngrams=2)
+    assert analysis.tokens("Ships of New York") == [
+        "ship", "new", "york", "ship new", "new york",
+    ]  # fmt: skip
+    assert analysis.tokens("ships") == ["ship"]
+    assert TextAnalysis(pretokenised=True, ngrams=2).tokens("a b") == ["a", "b", "a b"]
+    assert TextAnalysis.from_dict(analysis.to_dict()).ngrams == 2
+    for wrong in (0, 3, True, "2"):
+        with pytest.raises(InvalidParameter, match="ngrams"):
+            TextAnalysis(ngrams=wrong)

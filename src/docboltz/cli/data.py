@@ -43,7 +43,7 @@ def datasets(
         rows = [[i["name"], i["description"], i["size"], i["source"]] for i in infos]
         print_table(None, columns, rows)
         return
-    data = load_dataset(name, path=path, say=lambda message: remark(message, quiet=quiet))
+    data = load_dataset(name, path=path, log=lambda message: remark(message, quiet=quiet))
     sizes = {"train": len(data.train), "test": len(data.test)}
     if out is not None:
         n = write_json_lines(data, part, out)

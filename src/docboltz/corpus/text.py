@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from functools import lru_cache
 from typing import Any
 
+from docboltz.corpus.emoji import EMOJI_PATTERN, EMOJI_SIGNS, emoji_term
 from docboltz.corpus.languages import (
     check_stemmer,
     check_stop_words,
@@ -34,7 +35,7 @@ class TextAnalysis:
 
     Words are runs of letters, digits and combining marks of any script; everything else separates
     them, apostrophes and underscores too: "don't" is "don" and "t", and so it is in the stop words.
-    Words without a letter are dropped unless `numbers` is set.
+    Words without a letter are dropped unless `numbers` is set. An emoji is a word.
 
     Chinese, Japanese, Thai, Lao, Khmer and Burmese do not put spaces between words. Runs of these
     scripts become overlapping pairs of characters, a crude but usual choice in retrieval. Where
@@ -59,11 +60,13 @@ class TextAnalysis:
     """Lower-case the text first; Turkish dotless and dotted i are kept apart."""
     min_letters: int = 2
     """Shorter words are dropped, counted in characters before stemming (pairs of characters of
-    scripts without spaces are exempt)."""
+    scripts without spaces and emoji are exempt)."""
     numbers: bool = False
     """Keep words without any letter."""
     pretokenised: bool = False
     """The text is terms separated by white space: split it, do nothing else."""
+    ngrams: int = 1
+    """2: pairs of neighbours among the terms of a text are terms too, such as "new york"."""
 
     def __post_init__(self) -> None:
         def check(ok: bool, name: str, expected: str) -> None:
@@ -78,6 +81,7 @@ class TextAnalysis:
             check(isinstance(getattr(self, name), bool), name, "True or False")
         whole = isinstance(self.min_letters, int) and not isinstance(self.min_letters, bool)
         check(whole and 1 <= self.min_letters <= 100, "min_letters", "a whole number, 1 to 100")
+        check(type(self.ngrams) is int and self.ngrams in (1, 2), "ngrams", "1 or 2")
         if self.language is not None:
             object.__setattr__(self, "language", language_name(self.language))
         if isinstance(self.stop_words, tuple):
@@ -93,16 +97,18 @@ class TextAnalysis:
         return cls(language="english", stop_words="scikit-learn", stem="porter", min_letters=3)
 
     def tokens(self, text: str) -> list[str]:
-        """The terms of a text, in order."""
+        """The terms of a text, in order, and then its pairs if they count."""
         if self.pretokenised:
-            return text.split()
-        terms = _term_table(self)
-        return [
-            term
-            for words in self.words(text)
-            for word in words
-            if (term := terms[word]) is not None
-        ]
+            terms = text.split()
+        else:
+            table = _term_table(self)
+            terms = [
+                term
+                for words in self.words(text)
+                for word in words
+                if (term := table[word]) is not None
+            ]
+        return terms if self.ngrams == 1 else terms + list(map(pair_term, terms, terms[1:]))
 
     __call__ = tokens
 
@@ -113,7 +119,10 @@ class TextAnalysis:
             yield cut(block)
 
     def term_of(self) -> Callable[[str], str | None]:
-        """word ↦ what a word that `words` gave is counted as; None if it is dropped."""
+        """word ↦ what a word that `words` gave is counted as; None if it is dropped.
+
+        Pairs are not among them: `pair_term` makes one of two terms.
+        """
         return str if self.pretokenised else _term_table(self).__getitem__
 
     def resolved(self) -> TextAnalysis:
@@ -121,6 +130,16 @@ class TextAnalysis:
         if self.pretokenised:
             return self
         return replace(self, stop_words=tuple(sorted(self._stop_words())))
+
+    def with_stop_words(self, words: Iterable[str]) -> TextAnalysis:
+        """The same analysis with more stop words."""
+        if self.pretokenised:
+            raise InvalidParameter(
+                "Stop words are not looked for in pretokenised text.",
+                hint="Leave out {stop_words} or {pretokenised}.",
+                settings=("stop_words", "pretokenised"),
+            )
+        return replace(self, stop_words=tuple(sorted(self._stop_words().union(words))))
 
     def to_dict(self) -> dict[str, Any]:
         """The settings as JSON can hold them, stop words spelled out.
@@ -136,8 +155,8 @@ class TextAnalysis:
         unknown = sorted(set(settings) - {field.name for field in fields(cls)})
         if unknown:
             raise InvalidParameter(
-                f"TextAnalysis has no settings {', '.join(map(repr, unknown))}. If they come from "
-                "a saved model, it was saved by a newer version of docboltz."
+                f"TextAnalysis has no settings {', '.join(map(repr, unknown))}.",
+                hint="If they come from a saved model, a newer version of docboltz saved it.",
             )
         values = dict(settings)
         if isinstance(values.get("stop_words"), list):
@@ -153,9 +172,10 @@ class TextAnalysis:
             if self.language == "turkish":
                 text = text.replace("İ", "i").replace("I", "ı")
             text = text.lower()
-        words = word_pattern().findall(text)
-        if _SPACELESS.search(text) is None:
-            return words
+        if _RARE.search(text) is None:
+            return _word_pattern().findall(text)
+        has_emoji = _EMOJI_SIGN.search(text) is not None
+        words = (word_pattern() if has_emoji else _word_pattern()).findall(text)
         return [piece for word in words for piece in _pieces(word)]
 
     def _stop_words(self) -> frozenset[str]:
@@ -171,6 +191,15 @@ class TextAnalysis:
         name = self.language if self.stem is True else self.stem
         check_stemmer(str(name), named_by_language=self.stem is True)
         return str(name)
+
+
+def pair_term(first: str, second: str) -> str:
+    """The term of two neighbours; the space tells it from a word's.
+
+    >>> TextAnalysis(ngrams=2).tokens("Flights to New York")
+    ['flight', 'new', 'york', 'flight new', 'new york']
+    """
+    return f"{first} {second}"
 
 
 class _TermTable(dict[str, str | None]):
@@ -199,6 +228,8 @@ class _TermTable(dict[str, str | None]):
     def _decide(self, word: str) -> str | None:
         if word in self._dropped:
             return None
+        if not word.isascii() and (emoji := emoji_term(word)):
+            return emoji
         if len(word) < self._analysis.min_letters and _SPACELESS.match(word) is None:
             return None
         if not (self._analysis.numbers or any(map(str.isalpha, word))):
@@ -235,7 +266,7 @@ def _pieces(word: str) -> Iterator[str]:
 
 
 @lru_cache(maxsize=1)
-def word_pattern() -> re.Pattern[str]:
+def _word_pattern() -> re.Pattern[str]:
     r"""Runs of letters, digits and the marks that belong to them.
 
     Python's \w has no combining marks, so it would cut Hindi or Tamil in the middle of syllables.
@@ -244,6 +275,12 @@ def word_pattern() -> re.Pattern[str]:
     """
     marks = "".join(chr(i) for i in range(0x300, 0x10000) if unicodedata.category(chr(i))[0] == "M")
     return re.compile(rf"[^\W_]+(?:[\u200c\u200d{marks}]+[^\W_]*)*")
+
+
+@lru_cache(maxsize=1)
+def word_pattern() -> re.Pattern[str]:
+    """Apart from the other, which is faster: few texts have emoji."""
+    return re.compile(f"{EMOJI_PATTERN}|{_word_pattern().pattern}")
 
 
 _SPACE = re.compile(r"\s")
@@ -255,4 +292,6 @@ _SPACELESS_CLASS = (
     "\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
 )
 _SPACELESS = re.compile(f"[{_SPACELESS_CLASS}]")
+_RARE = re.compile(f"[{_SPACELESS_CLASS}{EMOJI_SIGNS}]")
+_EMOJI_SIGN = re.compile(f"[{EMOJI_SIGNS}]")
 _SPACELESS_OR_NOT = re.compile(f"([{_SPACELESS_CLASS}]+)|[^{_SPACELESS_CLASS}]+")

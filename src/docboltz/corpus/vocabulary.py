@@ -34,7 +34,9 @@ class Vocabulary(Sequence[str]):
         self._columns = {word: column for column, word in enumerate(self._words)}
         for word in self._words:
             if not isinstance(word, str):
-                raise InvalidCorpus(f"A vocabulary holds words; got {word!r}. Pass str(...) of it.")
+                raise InvalidCorpus(
+                    f"A vocabulary holds words; got {word!r}.", hint="Pass str(...) of it."
+                )
         if len(self._columns) != len(self._words):
             twice = next(w for i, w in enumerate(self._words) if self._columns[w] != i)
             raise InvalidCorpus(f"A vocabulary holds each word once; {twice!r} is there twice.")

@@ -75,7 +75,7 @@ def count_with_workers(
     The counts come in the order of the chunks. As this process takes what the others leave, it
     reads ahead for them when reading is slow and counts as much as they do when it is fast.
     """
-    # Resolved, so that a worker need not import scikit-learn for its list of stop words.
+    # Resolved, so that a worker need not read all lists of stop words for one of them.
     settings = (analysis.resolved(), None if vocabulary is None else tuple(vocabulary))
     workers = [_Worker(number, settings) for number in range(n_workers)]
     idle: SimpleQueue[_Worker] = SimpleQueue()
@@ -137,8 +137,9 @@ class _Worker:
             reply = pickle.load(self._process.stdout)
         except (EOFError, OSError, pickle.UnpicklingError) as error:
             raise DocboltzError(
-                "A worker process that counts words ended unexpectedly, perhaps for lack of "
-                "memory. Try again with n_jobs=1."
+                "A process that counts words ended unexpectedly, perhaps for lack of memory.",
+                hint="Try again with {n_jobs=1}.",
+                settings=("n_jobs=1",),
             ) from error
         if isinstance(reply, Exception):
             raise reply

@@ -80,7 +80,7 @@ def newsgroups_split(
     """20 Newsgroups, prepared as in the paper; fetched, unless `path` says where it is."""
     from docboltz.corpus.datasets import load_dataset
 
-    data = load_dataset("20newsgroups", path=path, max_words=max_words, say=say).counted()
+    data = load_dataset("20newsgroups", path=path, max_words=max_words, log=say).counted()
     return LabelledSplit.of(data.train.without_empty(), data.test)
 
 
