@@ -182,7 +182,7 @@ class TextModel:
                 "it cannot read text. Use docboltz.load for it, or train one with 'docboltz fit'."
             )
         return cls(
-            assemble(arrays, settings, device=device),
+            assemble(arrays, settings, path=path, device=device),
             Vocabulary(text["vocabulary"], text["forms"]),
             TextAnalysis.from_dict(text["analysis"]),
             tuple(Topic(**{**topic, "words": tuple(topic["words"])}) for topic in text["topics"]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Annotated
 
 import typer
@@ -45,7 +46,7 @@ def perplexity(
 
     from docboltz.corpus.report import ReadReport
     from docboltz.device import choose_device
-    from docboltz.errors import InvalidCorpus, InvalidParameter
+    from docboltz.errors import InvalidCorpus, InvalidParameter, NoDensityWarning
     from docboltz.text_model import TextModel
 
     if method not in (None, "exact", "bound", "importance"):
@@ -73,11 +74,13 @@ def perplexity(
             f"On a CPU this may take minutes; --documents {FEW} is quicker.", quiet=quiet or json
         )
     text_model.model.set_params(verbose=not (quiet or json))
-    found = text_model.model.perplexity(counts, method=method, random_state=seed)  # type: ignore[arg-type]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NoDensityWarning)  # said below
+        found = text_model.model.perplexity(counts, method=method, random_state=seed)  # type: ignore[arg-type]
     unigram = text_model.model.unigram_perplexity(counts)
     zeta = found.log_partition
     assert zeta is not None  # only baselines have none
-    rough = text_model.model.finetuning is None
+    rough = not text_model.model.has_density_
     if rough:
         remark(NO_DENSITY, quiet=quiet)
     if json:

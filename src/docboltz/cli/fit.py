@@ -64,14 +64,13 @@ def fit(
     from docboltz.device import choose_device
     from docboltz.estimator.models import OverReplicatedSoftmax
     from docboltz.storage import CHECKPOINT, MODEL
-    from docboltz.training.recipes import recipe as recipe_of
+    from docboltz.training.recipes import RECIPES
     from docboltz.training.validation import Validation
 
     choose_device(device, "docboltz fit")
-    settings = recipe_of(recipe)
-    pretraining = settings["pretraining"]
+    pretraining = None
     if updates is not None:
-        pretraining = dataclasses.replace(pretraining, updates=updates)
+        pretraining = dataclasses.replace(RECIPES[recipe]["pretraining"], updates=updates)
     checkpoint = checkpoint_folder(out)
     # Beside a checkpoint the model in OUT is the interrupted one, unless that was put elsewhere.
     interrupted = CHECKPOINT.exists(checkpoint) and not MODEL.exists(interrupted_folder(out))
@@ -86,8 +85,8 @@ def fit(
     model = OverReplicatedSoftmax(
         topics,
         latent_words=latent,
+        recipe=recipe,  # type: ignore[arg-type]
         pretraining=pretraining,
-        finetuning=settings["finetuning"],
         validation=Validation(share=validation) if validation else None,
         checkpoint=checkpoint,
         device=device,
