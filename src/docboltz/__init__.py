@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from docboltz.text_model import TextModel, open
     from docboltz.training.finetune import Finetuning
     from docboltz.training.pretrain import Pretraining
-    from docboltz.training.recipes import recipe
     from docboltz.training.validation import Validation
 
 # torch takes seconds to import, so public names are looked up when first used: PEP 562.
@@ -38,7 +37,6 @@ _HOME = {
     "Finetuning": "docboltz.training.finetune",
     "Pretraining": "docboltz.training.pretrain",
     "Validation": "docboltz.training.validation",
-    "recipe": "docboltz.training.recipes",
     "TextAnalysis": "docboltz.corpus.text",
     "TextModel": "docboltz.text_model",
     "open": "docboltz.text_model",
@@ -61,7 +59,6 @@ __all__ = [
     "load_dataset",
     "open",
     "read",
-    "recipe",
 ]
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from docboltz.answers import Topic
 from docboltz.corpus.counts import Corpus
 from docboltz.corpus.document import Document
+from docboltz.corpus.language_guess import LanguageGuess
 from docboltz.corpus.readers import Documents, ReadOptions, as_documents
 from docboltz.corpus.text import TextAnalysis
 from docboltz.errors import (
@@ -33,10 +34,8 @@ from docboltz.files import StrPath
 from docboltz.indexing import KEPT_CHARACTERS, Texts, count_documents, write_store
 from docboltz.progress import remark
 from docboltz.storage import CHECKPOINT, MODEL, save_model
-from docboltz.training.recipes import recipe as find_recipe_
+from docboltz.training.recipes import find_recipe
 from docboltz.training.validation import Validation
-
-find_recipe = lambda name, owner: find_recipe_(name)
 
 if TYPE_CHECKING:
     from docboltz.text_model import TextModel
@@ -73,11 +72,12 @@ def fit(
     out = None if folder is None else Path(folder)
     if out is not None:
         estimator.set_params(checkpoint=_prepare(out, replace=replace, restart=restart))
-    guess = None
+    guess = LanguageGuess()
     with Texts() as texts:
 
         def see(document: Document) -> None:
             texts.add(document)
+            guess.add(document.text)
 
         corpus = count_documents(
             _several(stream), see, verbose=verbose, analysis=analysis, **limits
@@ -131,13 +131,12 @@ def softmax_model(
 ) -> OverReplicatedSoftmax:
     """An untrained model; `updates` are the minibatches of each of the recipe's phases."""
     held_out = Validation(share=validation) if validation else None
-    phases = dict(find_recipe(recipe, "TextModel.fit"))
+    model = OverReplicatedSoftmax(topics, recipe=recipe, validation=held_out, **settings)  # type: ignore[arg-type]
     if updates is not None:
-        phases = {
-            name: phase and dataclasses.replace(phase, updates=updates)
-            for name, phase in phases.items()
-        }
-    return OverReplicatedSoftmax(topics, validation=held_out, **phases, **settings)
+        for name, phase in find_recipe(recipe, "TextModel.fit").items():
+            if phase is not None:
+                model.set_params(**{f"{name}__updates": updates})
+    return model
 
 
 def describe_topics(model: TopicModel, corpus: Corpus) -> tuple[Topic, ...]:
@@ -203,11 +202,15 @@ def _several(documents: Iterable[Document]) -> Iterable[Document]:
     return chain(first, stream)
 
 
-def _describe_reading(documents: Any, corpus: Corpus, guess: Any, analysis: TextAnalysis) -> None:
+def _describe_reading(
+    documents: Any, corpus: Corpus, guess: LanguageGuess, analysis: TextAnalysis
+) -> None:
     """Say what was read, before training takes its time."""
     if isinstance(documents, Documents):
         for line in documents.report.summary():
             remark(line)
+    if (mismatch := guess.mismatch(analysis)) is not None:
+        remark(f"{mismatch}.")
     if corpus.n_empty:
         remark(f"{corpus.n_empty:,} of {len(corpus):,} documents have no word of the vocabulary")
 

@@ -30,6 +30,7 @@ from docboltz.answers import (
     find_matches,
 )
 from docboltz.corpus.counting import count
+from docboltz.corpus.counts import Corpus
 from docboltz.corpus.readers import Documents, ReadOptions, as_documents, read
 from docboltz.corpus.text import TextAnalysis
 from docboltz.corpus.vocabulary import Vocabulary
@@ -41,7 +42,6 @@ from docboltz.search.store import WEIGHTS, By, SearchStore
 from docboltz.storage import MODEL, Arrays, fingerprint_of, load_model, save_model
 
 if TYPE_CHECKING:
-    from docboltz.corpus.counts import Corpus
     from docboltz.estimator.base import TopicModel
     from docboltz.estimator.density import Perplexity
 
@@ -216,7 +216,8 @@ class TextModel:
             from docboltz.estimator.models import assemble
 
             choose_device(self._device, "docboltz.open")
-            self._estimator = assemble(self._arrays, self._settings, device=self._device)
+            path = self.path or "memory"
+            self._estimator = assemble(self._arrays, self._settings, path=path, device=self._device)
         return self._estimator
 
     @property
@@ -338,9 +339,10 @@ class TextModel:
     ) -> Perplexity:
         """How well the model predicts texts it was not trained on: lower is better.
 
-        Measured on the texts that have known words, or on `n` of them drawn by `random_state`.
+        `texts` may be counted already. Measured on those that have known words, or on `n` of them drawn by `random_state`.
         """
-        corpus = self.count(texts).without_empty()
+        corpus = texts if isinstance(texts, Corpus) else self.count(texts)
+        corpus = corpus.without_empty()
         if not len(corpus):
             raise InvalidCorpus(
                 "No document has a word of the model's vocabulary: there is nothing to predict.",

@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
+from docboltz.cli.corpus_options import CorpusSource
 from docboltz.cli.options import Device, Json, ModelFolder, Quiet
 from docboltz.cli.output import count_of, print_json, remark, remark_empty
-from docboltz.cli.reading import CorpusSource, reads_corpus, remark_reading
+from docboltz.cli.reading import reads_corpus, remark_reading
 
 
 @reads_corpus

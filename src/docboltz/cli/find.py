@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from docboltz.cli.corpus_options import CorpusSource
 from docboltz.cli.options import By, Device, Json, ModelFolder, Neighbours, Quiet
 from docboltz.cli.output import (
     count_of,
@@ -15,7 +16,7 @@ from docboltz.cli.output import (
     remark_empty,
     remark_unknown,
 )
-from docboltz.cli.reading import CorpusSource, reads_corpus, remark_reading
+from docboltz.cli.reading import reads_corpus, remark_reading
 
 
 def search(

@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
+from docboltz.cli.corpus_options import CorpusSource, WordOptions
 from docboltz.cli.options import Device, Json, Quiet, latent_words_of, require_recipe
 from docboltz.cli.output import count_of, print_json, remark
-from docboltz.cli.reading import CorpusSource, WordOptions, reads_corpus
+from docboltz.cli.reading import reads_corpus
 
 
 @reads_corpus

@@ -158,6 +158,8 @@ class TextAnalysis:
                 f"TextAnalysis has no settings {', '.join(map(repr, unknown))}.",
                 hint="If they come from a saved model, a newer version of docboltz saved it.",
             )
+        if not isinstance(settings, Mapping):
+            raise InvalidParameter("Settings of TextAnalysis are a mapping.")
         values = dict(settings)
         if isinstance(values.get("stop_words"), list):
             values["stop_words"] = tuple(values["stop_words"])
