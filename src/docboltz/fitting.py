@@ -18,6 +18,7 @@ from docboltz.corpus.document import Document
 from docboltz.corpus.language_guess import LanguageGuess
 from docboltz.corpus.readers import Documents, ReadOptions, as_documents
 from docboltz.corpus.text import TextAnalysis
+from docboltz.device import choose_device
 from docboltz.errors import (
     DocboltzError,
     EmptyDocumentsWarning,
@@ -70,8 +71,12 @@ def fit(
     stream = as_documents(documents, "TextModel.fit")
     reading = stream.options if isinstance(stream, Documents) else ReadOptions()
     out = None if folder is None else Path(folder)
+    choose_device(estimator.device, "TextModel.fit")
     if out is not None:
-        estimator.set_params(checkpoint=_prepare(out, replace=replace, restart=restart))
+        checkpoint = _prepare(out, replace=replace, restart=restart)
+        estimator.set_params(checkpoint=checkpoint)
+        if verbose and CHECKPOINT.exists(checkpoint):
+            remark(f"There is a checkpoint in {checkpoint}: going on.")
     guess = LanguageGuess()
     with Texts() as texts:
 
@@ -86,7 +91,7 @@ def fit(
             _describe_reading(stream, corpus, guess, analysis)
         if out is not None:
             _require_space(out, len(corpus), len(corpus.vocabulary), estimator.n_components)
-        checkpoint, stopped = _train(estimator, corpus)
+        state, stopped = _train(estimator, corpus)
         if stopped is not None and out is None:
             raise stopped
         if stopped is not None and out is not None and MODEL.exists(out):
@@ -102,8 +107,8 @@ def fit(
         if out is not None:
             save_model(out, arrays, settings)
         model = cls(arrays, settings, path=out, estimator=estimator)
-        if checkpoint is not None:
-            checkpoint.remove()  # not before the model is on disk
+        if state is not None:
+            state.remove()  # not before the model is on disk
         if isinstance(stopped, TrainingDiverged):
             raise TrainingDiverged(f"{stopped} It is saved in {out}.")
         try:
@@ -212,7 +217,8 @@ def _describe_reading(
     if (mismatch := guess.mismatch(analysis)) is not None:
         remark(f"{mismatch}.")
     if corpus.n_empty:
-        remark(f"{corpus.n_empty:,} of {len(corpus):,} documents have no word of the vocabulary")
+        have = "document has" if corpus.n_empty == 1 else "documents have"
+        remark(f"{corpus.n_empty:,} {have} no word of the vocabulary")
 
 
 def _train(model: TopicModel, corpus: Corpus) -> tuple[Any, BaseException | None]:

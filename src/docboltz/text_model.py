@@ -339,7 +339,8 @@ class TextModel:
     ) -> Perplexity:
         """How well the model predicts texts it was not trained on: lower is better.
 
-        `texts` may be counted already. Measured on those that have known words, or on `n` of them drawn by `random_state`.
+        `texts` may be counted already. Measured on those that have known words, or on `n` of them
+        drawn by `random_state`.
         """
         corpus = texts if isinstance(texts, Corpus) else self.count(texts)
         corpus = corpus.without_empty()

@@ -123,7 +123,7 @@ def test_what_the_system_refuses_is_one_line(docboltz, corpus, tmp_path, monkeyp
     def full(*_, **__):
         raise OSError(28, "No space left on device", str(tmp_path / "new"))
 
-    monkeypatch.setattr("docboltz.text_model.save_model", full)
+    monkeypatch.setattr("docboltz.fitting.save_model", full)
     said = docboltz("fit", corpus, "--out", tmp_path / "new", "-q", *SMALL).complaint
     assert f"{tmp_path / 'new'}: No space left on device" in said
 

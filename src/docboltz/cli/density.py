@@ -11,7 +11,7 @@ import typer
 
 from docboltz.cli.corpus_options import CorpusSource
 from docboltz.cli.options import Device, Json, ModelFolder, OptionNames, Quiet
-from docboltz.cli.output import count_of, print_json, print_table, remark
+from docboltz.cli.output import count_of, print_json, print_table, remark, remark_empty
 from docboltz.cli.reading import reads_corpus, remark_reading
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ def perplexity(
         )
     unigram = text_model.estimator.unigram_perplexity(corpus.without_empty().counts)
     remark_reading(read.report, quiet=quiet, json=json)
+    remark_empty(corpus.n_empty, quiet=quiet)
     if json:
         print_json(
             {
@@ -102,11 +103,14 @@ def _described(found: Perplexity) -> dict[str, Any]:
         return None if math.isnan(value) else value
 
     zeta = found.log_partition
-    errors = ("documents_error", "numerator_error", "partition_error")
     return {
         "perplexity": found.value,
         "error": number(found.error),
-        "errors": {name.partition("_")[0]: number(getattr(found, name)) for name in errors},
+        "errors": {
+            "documents": number(found.documents_error),
+            "numerator": found.numerator_error,
+            "log_partition": found.partition_error,
+        },
         "method": found.method,
         "documents": found.n_documents,
         "log_partition": None

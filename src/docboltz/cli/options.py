@@ -21,6 +21,8 @@ CALLED = {
 }
 """Options that are not named as the parameters of Python are."""
 
+QUOTES = "'\""
+
 ModelFolder = Annotated[
     Path, typer.Argument(metavar="MODEL", help="Folder of a model made by 'docboltz fit'.")
 ]
@@ -64,7 +66,7 @@ class OptionNames(Spelling):
             return mention
         if not equals or value == "True":
             return f"--{option}"
-        return f"--no-{option}" if value == "False" else f"--{option} {value}"
+        return f"--no-{option}" if value == "False" else f"--{option} {value.strip(QUOTES)}"
 
 
 def require_recipe(name: str) -> None:
