@@ -20,8 +20,8 @@ def two_posts(monkeypatch):
         10,
     )
 
-    def load(name, *, path, say):
-        say("Fetching")
+    def load(name, *, path, log):
+        log("Fetching")
         return data
 
     monkeypatch.setattr("docboltz.corpus.datasets.load_dataset", load)
