@@ -35,12 +35,12 @@ def main() -> None:
 def compare(model: docboltz.OverReplicatedSoftmax, arguments: argparse.Namespace) -> None:
     """One model: a line for each length the paper's way is tried on, and all of them together."""
     lengths = np.unique(np.geomspace(5, arguments.longest, arguments.lengths).round())
-    model.log_partition([5, 20], particles=16, random_state=0)  # compiles kernels
-    model.log_partition([5], method="ais", random_state=0)
+    model.log_zeta([5, 20], particles=16, random_state=0)  # compiles kernels
+    model.log_zeta([5], method="ais", random_state=0)
     begin = time.perf_counter()
-    ours = model.log_partition(lengths, random_state=0)
+    ours = model.log_zeta(lengths, random_state=0)
     seconds = time.perf_counter() - begin
-    truth = model.log_partition(lengths, particles=1024, random_state=1)
+    truth = model.log_zeta(lengths, particles=1024, random_state=1)
     p = model._parameters()
     survey = Survey(p, replicas=2, generator=torch.Generator(p.W.device).manual_seed(0))
     kind = type(model).__name__
@@ -58,7 +58,7 @@ def compare(model: docboltz.OverReplicatedSoftmax, arguments: argparse.Namespace
     factors = []
     for length in probed:
         begin = time.perf_counter()
-        ais = model.log_partition([length], method="ais", random_state=0)
+        ais = model.log_zeta([length], method="ais", random_state=0)
         taken = time.perf_counter() - begin
         i = int(np.flatnonzero(lengths == length)[0])
         known = float(truth.value[i])

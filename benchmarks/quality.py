@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from docboltz import OverReplicatedSoftmax, Pretraining, ReplicatedSoftmax, recipe
+from docboltz import OverReplicatedSoftmax, Pretraining, ReplicatedSoftmax
 from docboltz.evaluation.classification import FIXED_C
 from docboltz.evaluation.suite import LabelledSplit, evaluate_features
 from docboltz.reproduce.data import load_split, newsgroups_split, reuters_split, save_split
@@ -52,7 +52,7 @@ class Trial:
         return kind(self.n_topics, random_state=seed, device=device, **self.settings)
 
 
-FULL: dict[str, Any] = dict(recipe("full"))
+FULL: dict[str, Any] = {"recipe": "full"}
 M100 = {"latent_words": 100}
 TRIALS = [
     Trial("20news-2000/default", "20news-2000", 128),

@@ -24,7 +24,7 @@ from docboltz.sampling.words import sample_words
 from docboltz.training.documents import Documents
 from docboltz.training.finetune import Finetuning, MaximumLikelihood
 from docboltz.training.pretrain import ContrastiveDivergence, Pretraining
-from docboltz.training.recipes import recipe
+from docboltz.training.recipes import RECIPES
 from docboltz.training.run import fast_products
 from docboltz.training.trainer import CHUNK, Phase, Trainer
 
@@ -230,7 +230,7 @@ def paper(device: torch.device) -> None:
     """The paper's pretraining on Reuters, on as many synthetic documents."""
     counts = draw_documents(794_414, 10_000, device)
     documents = Documents.of(counts, LATENT_WORDS, device)
-    settings = recipe("paper")["pretraining"]
+    settings = RECIPES["paper"]["pretraining"]
     trainer = Trainer(ContrastiveDivergence(settings), fresh(documents, 128), documents, seed=0)
     synchronize(device)
     begin = time.perf_counter()

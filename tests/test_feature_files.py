@@ -1,5 +1,7 @@
 """Topic features in files."""
 
+import csv
+
 import numpy as np
 import pytest
 from pyarrow import parquet
@@ -7,7 +9,6 @@ from pyarrow import parquet
 from docboltz import OverReplicatedSoftmax, Pretraining
 from docboltz.corpus.document import Document
 from docboltz.errors import InvalidCorpus, InvalidParameter
-from docboltz.feature_files import write_features
 from docboltz.text_model import TextModel
 
 DOCUMENTS = [
@@ -27,7 +28,8 @@ DOCUMENTS = [
 @pytest.fixture(scope="module")
 def text_model():
     model = OverReplicatedSoftmax(3, pretraining=Pretraining(updates=9), random_state=0)
-    return TextModel.fit([document.text for document in DOCUMENTS[:2]], model)
+    texts = [document.text for document in DOCUMENTS[:2]]
+    return TextModel.fit(texts, estimator=model, min_df=1, max_df=1.0)
 
 
 @pytest.mark.parametrize("block", [1, 2, 100])
@@ -36,9 +38,9 @@ def test_what_is_written_is_what_the_model_infers(
     text_model, tmp_path, monkeypatch, block, inference
 ):
     monkeypatch.setattr("docboltz.feature_files.BLOCK_DOCUMENTS", block)
-    expected = text_model.model.transform(text_model.count(DOCUMENTS).counts, inference)
+    expected = text_model.estimator.transform(text_model.count(DOCUMENTS).counts, inference)
     for name in ("f.npy", "f.parquet"):
-        corpus = write_features(text_model, iter(DOCUMENTS), tmp_path / name, inference=inference)
+        corpus = text_model.save_features(iter(DOCUMENTS), tmp_path / name, inference=inference)
         assert len(corpus) == 5
     array = np.load(tmp_path / "f.npy")
     assert array.dtype == np.float32
@@ -48,12 +50,29 @@ def test_what_is_written_is_what_the_model_infers(
     table = parquet.read_table(tmp_path / "f.parquet")
     assert table["id"].to_pylist() == [document.id for document in DOCUMENTS]
     assert table["labels"].to_pylist() == [list(document.labels) for document in DOCUMENTS]
+    assert table["n_words"].to_pylist() == [2, 2, 0, 2, 1]
     assert np.array_equal(np.array(table["features"].to_pylist(), np.float32), array)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["f.npy", "f.parquet"]
 
 
+def test_a_column_for_each_feature(text_model, tmp_path):
+    expected = text_model.transform(DOCUMENTS)
+    text_model.save_features(DOCUMENTS, tmp_path / "f.csv")
+    text_model.save_features(DOCUMENTS, tmp_path / "f.parquet", wide=True)
+    with (tmp_path / "f.csv").open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    table = parquet.read_table(tmp_path / "f.parquet").to_pylist()
+    features = [f"feature_{j}" for j in range(3)]
+    assert list(rows[0]) == list(table[0]) == ["id", "labels", "n_words", *features]
+    assert [row["labels"] for row in rows] == ["sport;ice", "kitchen", "", "", "sport"]
+    assert [int(row["n_words"]) for row in rows] == [row["n_words"] for row in table]
+    for found, digits in ((rows, 1e-5), (table, 0)):
+        values = np.array([[float(row[name]) for name in features] for row in found])
+        assert values == pytest.approx(expected, rel=digits)
+
+
 def test_missing_folders_are_made(text_model, tmp_path):
-    write_features(text_model, DOCUMENTS, tmp_path / "new" / "folder" / "f.npy")
+    text_model.save_features(DOCUMENTS, tmp_path / "new" / "folder" / "f.npy")
     assert np.load(tmp_path / "new" / "folder" / "f.npy").shape == (5, 3)
 
 
@@ -62,14 +81,14 @@ def test_nothing_is_written_for_nothing(text_model, tmp_path):
         yield DOCUMENTS[0]
         raise KeyboardInterrupt
 
-    with pytest.raises(InvalidParameter, match=r"\.parquet or \.npy"):
-        write_features(text_model, DOCUMENTS, tmp_path / "f.csv")
+    with pytest.raises(InvalidParameter, match=r"\.parquet, \.csv, \.npy"):
+        text_model.save_features(DOCUMENTS, tmp_path / "f.xlsx")
     with pytest.raises(InvalidParameter, match="'slow'"):
-        write_features(text_model, DOCUMENTS, tmp_path / "f.npy", inference="slow")
+        text_model.save_features(DOCUMENTS, tmp_path / "f.npy", inference="slow")
     with pytest.raises(InvalidCorpus, match="no documents"):
-        write_features(text_model, [], tmp_path / "f.npy")
+        text_model.save_features([], tmp_path / "f.npy")
     with pytest.raises(KeyboardInterrupt):
-        write_features(text_model, interrupted(), tmp_path / "f.parquet")
+        text_model.save_features(interrupted(), tmp_path / "f.parquet")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -82,6 +101,6 @@ def test_an_old_file_stays_until_the_new_one_is_whole(text_model, tmp_path, monk
 
     monkeypatch.setattr(np.lib.format, "write_array_header_1_0", fail)
     with pytest.raises(OSError, match="No space left"):
-        write_features(text_model, DOCUMENTS, file)
+        text_model.save_features(DOCUMENTS, file)
     assert file.read_text() == "old"
     assert list(tmp_path.iterdir()) == [file]

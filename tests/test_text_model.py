@@ -1,19 +1,21 @@
-"""Text in; topics, features and words out."""
+"""The front door: text in; hits, topics, words and features out."""
 
-from dataclasses import replace
-from types import SimpleNamespace
+import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 
+import docboltz
 from docboltz import OverReplicatedSoftmax, Pretraining, ReplicatedSoftmax
-from docboltz.corpus.counts import Corpus
+from docboltz.answers import Topic
 from docboltz.corpus.document import Document
 from docboltz.corpus.text import TextAnalysis
-from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.errors import InvalidCorpus, InvalidModelFile, InvalidParameter
-from docboltz.text_model import WORDS_PER_TOPIC, TextModel, Topic, describe_topics
+from docboltz.files import digest
+from docboltz.fitting import WORDS_PER_TOPIC
+from docboltz.text_model import TextModel
 
 TEXTS = [
     "Hockey players skate fast.",
@@ -29,67 +31,28 @@ def estimator(**options):
     )
 
 
+def fitted(texts=TEXTS, model=None, **options):
+    return TextModel.fit(texts, estimator=model or estimator(), min_df=1, max_df=1.0, **options)
+
+
 @pytest.fixture(scope="module")
 def text_model():
-    return TextModel.fit(TEXTS, estimator())
-
-
-def corpus_of(counts, words):
-    ids = tuple(map(str, range(len(counts))))
-    return Corpus(csr_array(np.array(counts)), ids, ((),) * len(ids), Vocabulary(words))
-
-
-def model_with(features):
-    """A model that gives the documents, taken in order, these topic features."""
-    features = np.array(features, np.float32)
-    rows = iter(features)
-    return SimpleNamespace(
-        components_=np.zeros((features.shape[1], 2)),
-        transform=lambda counts: np.array([next(rows) for _ in range(counts.shape[0])]),
-    )
+    return fitted()
 
 
 # ---- topics ----
 
 
-def test_a_topic_by_hand():
-    corpus = corpus_of([[2, 1], [0, 2]], ["a", "b"])
-    (topic,) = describe_topics(model_with([[1], [0]]), corpus)
-    # Shares of a and b: document 0 has (2/3, 1/3), document 1 (0, 1); the average is (1/3, 2/3).
-    # With one average document on either side: with the topic (1/2, 1/2), without (1/6, 5/6).
-    kl = 1 / 2 * np.log2(3) + 1 / 2 * np.log2(3 / 5)
-    assert topic.sharpness == pytest.approx(kl)
-    assert topic.activity == pytest.approx(0.5)
-    assert topic.words == ("a",)  # b is less frequent with the topic than without
-
-
-def test_a_topic_that_is_on_everywhere_alike_says_nothing():
-    corpus = corpus_of([[2, 1], [0, 2], [5, 1]], ["a", "b"])
-    topics = describe_topics(model_with([[0.3, 1.0], [0.3, 1.0], [0.3, 1.0]]), corpus)
-    assert [topic.sharpness for topic in topics] == pytest.approx([0, 0], abs=1e-6)
-    assert [topic.activity for topic in topics] == pytest.approx([0.3, 1.0])
-
-
-def test_documents_without_words_and_blocks_change_nothing(monkeypatch):
-    counts = [[2, 1], [0, 2], [1, 0], [3, 3]]
-    features = [[0.9], [0.1], [0.8], [0.4]]
-    expected = describe_topics(model_with(features), corpus_of(counts, ["a", "b"]))
-    monkeypatch.setattr("docboltz.text_model.BLOCK_DOCUMENTS", 2)
-    padded = corpus_of([[0, 0], *counts[:2], [0, 0], *counts[2:]], ["a", "b"])
-    (topic,) = describe_topics(model_with(features), padded)
-    assert topic.words == expected[0].words
-    assert topic.sharpness == pytest.approx(expected[0].sharpness)
-    assert topic.activity == pytest.approx(expected[0].activity)
-
-
 def test_topics_show_forms_not_stems(text_model):
-    shown = {word for topic in text_model.topics for word in topic.words}
+    topics = text_model.topics(words=20)
+    shown = {word for topic in topics for word in topic.words}
     assert shown
     assert shown <= set(text_model.vocabulary.forms)
     assert "player" in text_model.vocabulary.forms
     assert "player" in text_model.vocabulary.words
-    assert [topic.number for topic in text_model.topics] == [0, 1, 2]
-    assert all(len(topic.words) <= WORDS_PER_TOPIC for topic in text_model.topics)
+    assert sorted(topic.number for topic in topics) == [0, 1, 2]
+    assert all(len(topic.words) <= WORDS_PER_TOPIC for topic in topics)
+    assert all(len(topic.words) <= 2 for topic in text_model.topics(words=2))
 
 
 # ---- using ----
@@ -100,11 +63,11 @@ def test_new_text_is_treated_as_training_text_was(text_model):
     assert np.array_equal(alike[0], alike[1])
     assert np.array_equal(alike[0], alike[2])
     counts = text_model.count(TEXTS).counts
-    assert np.array_equal(text_model.transform(TEXTS), text_model.model.transform(counts))
+    assert np.array_equal(text_model.transform(TEXTS), text_model.estimator.transform(counts))
 
 
 def test_documents_keep_their_ids():
-    model = TextModel.fit([Document("x", text, ("l",)) for text in TEXTS], estimator())
+    model = fitted([Document(f"x{i}", text, ("l",)) for i, text in enumerate(TEXTS)])
     assert model.count([Document("y", "bread", ("m",))]).ids == ("y",)
     assert model.count(["bread", "butter"]).ids == ("0", "1")
 
@@ -115,43 +78,118 @@ def test_activity_is_the_mean_feature_of_the_training_documents(text_model):
 
 
 def test_next_words_by_hand(text_model):
-    (given,) = text_model.model.predict_words(text_model.count(["hockey"]).counts)
-    usual = text_model.model.word_frequency_
+    (given,) = text_model.estimator.predict_words(text_model.count(["hockey"]).counts)
+    usual = text_model.estimator.word_frequency_
     words = text_model.vocabulary.words
-    found = text_model.next_words("hockey", 4)
+    found = text_model.words("hockey", 4)
     assert len(found) == 4
-    columns = [text_model.vocabulary.forms.index(word) for word, _, _ in found]
-    for column, (_, probability, lift) in zip(columns, found, strict=True):
-        assert probability == pytest.approx(given[column])
-        assert lift == pytest.approx(given[column] / usual[column], rel=1e-5)
+    columns = [text_model.vocabulary.forms.index(each.word) for each in found]
+    for column, each in zip(columns, found, strict=True):
+        assert each.probability == pytest.approx(given[column], rel=1e-5)
+        assert each.lift == pytest.approx(given[column] / usual[column], rel=1e-5)
     gain = given.astype(np.float64) * np.log(given.astype(np.float64) / usual)
     gain[words.index("hockey")] = -np.inf
     assert columns == np.argsort(-gain, kind="stable")[:4].tolist()
 
 
 def test_next_words_are_never_those_asked_with(text_model):
-    everything = text_model.next_words("hockey bread", 99)
+    everything = text_model.words("hockey bread", 99)
     assert len(everything) == len(text_model.vocabulary) - 2
-    assert not {"hockey", "bread"} & {word for word, _, _ in everything}
+    assert not {"hockey", "bread"} & {each.word for each in everything}
 
 
-def test_a_query_needs_a_known_word(text_model):
-    assert text_model.query("bread and xyzzy").sum() == 1
-    for text in ("xyzzy", "", "the and"):
-        with pytest.raises(InvalidCorpus, match="knows none of these words"):
-            text_model.query(text)
-    with pytest.raises(InvalidCorpus, match="It knows 9, such as"):
-        text_model.next_words("xyzzy")
+@pytest.mark.parametrize("text", ["xyzzy", "", "the and"])
+def test_a_query_needs_a_known_word(text_model, text):
+    for ask in (text_model.search, text_model.words):
+        with pytest.raises(InvalidCorpus, match=r"knows none of these words.*It knows 9, such as"):
+            ask(text)
+
+
+def test_hits_carry_what_a_person_wants_to_see(text_model):
+    hits = text_model.search("hockey xyzzy", 2)
+    assert [hit.id for hit in hits] in (["0", "1"], ["1", "0"])
+    best = hits[0]
+    assert best.text in TEXTS
+    assert best.score == pytest.approx(best.topics + best.words)
+    assert best.score <= 1
+    assert [best.text[b:e].lower() for b, e in best.matches] == ["hockey"]
+    assert hits.unknown == ("xyzzy",)
+    assert hits[0].score >= hits[1].score
+
+
+def test_a_document_asked_for_word_by_word_has_score_one(text_model):
+    for by in ("both", "topics", "words"):
+        assert text_model.search(TEXTS[2], 1, by=by)[0].score == pytest.approx(1, abs=1e-6)
+
+
+def test_words_alone_find_only_documents_that_have_them(text_model):
+    assert {hit.id for hit in text_model.search("bread", 10, by="words")} == {"2", "3"}
+    assert len(text_model.search("bread", 10, by="topics")) == 4
+    with pytest.raises(InvalidParameter, match="'by' parameter"):
+        text_model.search("bread", by="magic")
+
+
+def test_similar_documents(text_model):
+    hits = text_model.similar("2", 3)
+    assert hits[0].id == "3"
+    assert "2" not in {hit.id for hit in hits}
+    assert text_model.similar(2, 1)[0].id == "3"  # numbers are names too
+    with pytest.raises(InvalidParameter, match="No document has the id 'nope'"):
+        text_model.similar("nope")
+
+
+def test_documents_without_a_known_word_are_never_hits():
+    model = fitted([*TEXTS, "of the and", ""])
+    assert {hit.id for hit in model.search("bread", 10)} == {"0", "1", "2", "3"}
+    with pytest.raises(InvalidCorpus, match="none of the words of document '4'"):
+        model.similar("4")
+    assert model.store.n_wordless == 2
+
+
+@pytest.mark.parametrize("n", [0, -1, 2.5, "3", True])
+def test_numbers_that_are_none(text_model, n):
+    for ask in (
+        lambda: text_model.search("bread", n),
+        lambda: text_model.similar("1", n),
+        lambda: text_model.words("bread", n),
+        lambda: text_model.topics(n),
+    ):
+        with pytest.raises(InvalidParameter, match="whole number of at least 1"):
+            ask()
+
+
+def test_index_makes_another_collection_the_one_that_is_searched():
+    model = fitted()
+    counted = model.index([Document("new", "Bread and xyzzy", ("l",)), Document("none", "xyzzy")])
+    assert (len(counted), counted.n_empty) == (2, 1)
+    assert [(hit.id, hit.labels) for hit in model.search("butter")] == [("new", ("l",))]
+
+
+def test_asking_imports_neither_torch_nor_scikit_learn(text_model, tmp_path):
+    """Their import takes longer than any search."""
+    text_model.save(tmp_path / "model")
+    code = (
+        "import sys; from docboltz.cli.app import main; model = sys.argv[1]\n"
+        "for ask in (['search', model, 'bread'], ['similar', model, '1'],"
+        " ['words', model, 'bread'], ['topics', model], ['search', model, 'bread', '--json']):\n"
+        "    sys.argv = ['docboltz', *ask]\n"
+        "    try: main()\n"
+        "    except SystemExit as end: assert end.code == 0\n"
+        "print(sorted({'torch', 'sklearn', 'pandas', 'matplotlib'} & set(sys.modules)))"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "model")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
 
 
 def test_nothing_known_is_zero_in_searches_and_nothing_else_is(text_model, monkeypatch):
     counts = text_model.count(["hockey", "xyzzy"]).counts
     known, unknown = text_model.search_features(counts)
-    assert known == pytest.approx(text_model.model.transform(counts)[0])
+    assert known == pytest.approx(text_model.estimator.transform(counts)[0])
     assert not unknown.any()
     # A document so long that every topic is off for sure has features, if tiny ones.
     off = np.zeros((2, 3), np.float32)
-    monkeypatch.setattr(text_model.model, "transform", lambda counts: off, raising=False)
+    monkeypatch.setattr(text_model.estimator, "transform", lambda counts: off, raising=False)
     known, unknown = text_model.search_features(counts)
     assert known.all()
     assert not unknown.any()
@@ -165,46 +203,139 @@ def test_nothing_known_is_zero_in_searches_and_nothing_else_is(text_model, monke
     [TextAnalysis(), TextAnalysis(pretokenised=True), TextAnalysis("german", min_letters=3)],
     ids=["english", "pretokenised", "german"],
 )
-def test_save_and_load_change_nothing(tmp_path, analysis):
-    saved = TextModel.fit(TEXTS, estimator(latent_words=5), analysis)
-    saved.save(tmp_path / "model")
-    loaded = TextModel.load(tmp_path / "model", device="cpu")
-    assert loaded.vocabulary == saved.vocabulary
-    assert loaded.vocabulary.forms == saved.vocabulary.forms
-    assert loaded.topics == saved.topics
-    assert loaded.analysis == saved.analysis.resolved()
+def test_save_and_open_change_nothing(tmp_path, analysis):
+    saved = fitted(model=estimator(latent_words=5), analysis=analysis)
     new = ["Butter und Brot", "players of hockey", ""]
-    assert np.array_equal(loaded.transform(new), saved.transform(new))
+    before = saved.transform(new)
+    saved.save(tmp_path / "model")
+    opened = docboltz.open(tmp_path / "model", device="cpu")
+    assert opened.vocabulary == saved.vocabulary
+    assert opened.vocabulary.forms == saved.vocabulary.forms
+    assert opened.topics() == saved.topics()
+    assert opened.analysis == saved.analysis.resolved()
+    assert opened.fingerprint == saved.fingerprint
+    assert np.array_equal(opened.transform(new), before)
+    assert np.array_equal(saved.transform(new), before)
+    assert opened.search("hockey") == saved.search("hockey")
+
+
+def test_a_saved_model_can_be_saved_elsewhere_with_its_collection(tmp_path, text_model):
+    text_model.save(tmp_path / "one")
+    opened = docboltz.open(tmp_path / "one")
+    opened.save(tmp_path / "two")
+    opened.save(tmp_path / "two")  # onto itself
+    assert docboltz.open(tmp_path / "two").search("bread") == text_model.search("bread")
+    assert (tmp_path / "one" / "model.json").exists()
+
+
+def test_the_collection_of_another_model_is_not_searched(tmp_path, text_model):
+    text_model.save(tmp_path / "model")
+    other = fitted(model=estimator().set_params(random_state=1))
+    other.estimator.save(tmp_path / "counts")
+    other._store = None
+    other._temporary = None
+    other.save(tmp_path / "model")  # a model without a collection, where another had one
+    with pytest.raises(InvalidModelFile, match="made with another model"):
+        docboltz.open(tmp_path / "model").search("bread")
+    assert "nothing to search" in repr(docboltz.open(tmp_path / "model"))
 
 
 def test_either_kind_of_model_comes_back_as_it_was(tmp_path):
     model = ReplicatedSoftmax(2, pretraining=Pretraining(updates=3), random_state=0)
-    TextModel.fit(TEXTS, model).save(tmp_path / "model")
-    assert type(TextModel.load(tmp_path / "model").model) is ReplicatedSoftmax
+    fitted(model=model).save(tmp_path / "model")
+    assert type(docboltz.open(tmp_path / "model").estimator) is ReplicatedSoftmax
 
 
 def test_a_model_of_counts_cannot_read_text(tmp_path):
     estimator().fit([[1, 2], [3, 0]]).save(tmp_path / "model")
     with pytest.raises(InvalidModelFile, match="trained on counts"):
-        TextModel.load(tmp_path / "model")
+        docboltz.open(tmp_path / "model")
 
 
 def test_a_device_that_is_not_there(tmp_path, text_model):
     text_model.save(tmp_path / "model")
-    with pytest.raises(InvalidParameter, match="'abacus'"):
-        TextModel.load(tmp_path / "model", device="abacus")
+    opened = docboltz.open(tmp_path / "model", device="abacus")
+    assert opened.search("bread")  # needs none
+    for use in (lambda: opened.transform(TEXTS), lambda: opened.index(TEXTS)):
+        with pytest.raises(InvalidParameter, match="'abacus'"):
+            use()
 
 
-def test_the_sharpest_topics_do_not_repeat_each_other(text_model):
+def hostile(text):
+    """Ways to spoil what a model says of its texts."""
+    yield "vocabulary", [*text["vocabulary"][:-1]]
+    yield "vocabulary", [*text["vocabulary"], "more"]
+    yield "vocabulary", text["vocabulary"][:1] * len(text["vocabulary"])
+    yield "vocabulary", [1] * len(text["vocabulary"])
+    yield "vocabulary", {"a": 1}
+    yield "forms", None
+    yield "topics", text["topics"][:1]
+    yield "topics", [{"number": "x"}] * len(text["topics"])
+    yield "topics", 7
+    yield "analysis", {"language": ["english"]}
+    yield "analysis", {"unknown": 1}
+    yield "analysis", []
+    yield "reading", {"text": 7}
+    yield "reading", {"unknown": 7}
+    yield "reading", None
+
+
+def test_a_hostile_description_is_refused(tmp_path, text_model):
+    text_model.save(tmp_path / "model")
+    file = tmp_path / "model" / "model.json"
+    whole = json.loads(file.read_text())
+    for name, value in hostile(whole["content"]["text"]):
+        for missing in (False, True):
+            text = {**whole["content"]["text"], name: value}
+            if missing:
+                del text[name]
+            content = {**whole["content"], "text": text}
+            inner = {"build": whole["build"], "files": whole["files"], "content": content}
+            file.write_text(json.dumps({**whole, **inner, "checksum": digest(inner)}))
+            with pytest.raises(InvalidModelFile):
+                docboltz.open(tmp_path / "model")
+
+
+def test_the_sharpest_topics_do_not_repeat_each_other(text_model, monkeypatch):
     def topic(number, words, sharpness):
         return Topic(number, tuple(words), sharpness, 0.5)
+
+    def numbers(topics, n=None):
+        monkeypatch.setattr(text_model, "_topics", topics)
+        return [topic.number for topic in text_model.topics(n)]
 
     # Of the two that share a, b and c with the sharpest, neither brings enough that is new.
     topics = (topic(0, "abcde", 1.0), topic(1, "abcfg", 3.0), topic(2, "abchi", 2.0))
     more = (*topics, topic(3, "vwxyz", 0.1))
-    assert [t.number for t in replace(text_model, topics=topics).sharpest_topics(3)] == [1]
-    assert [t.number for t in replace(text_model, topics=more).sharpest_topics(3)] == [1, 3]
-    assert [t.number for t in replace(text_model, topics=more).sharpest_topics()] == [1, 2, 0, 3]
+    assert numbers(topics, 3) == [1]
+    assert numbers(more, 3) == [1, 3]
+    assert numbers(more) == [1, 2, 0, 3]
+
+
+def test_reprs_are_one_line(text_model):
+    for shown in (
+        text_model,
+        text_model.search("bread"),
+        text_model.topics(),
+        text_model.words("bread"),
+    ):
+        assert "\n" not in repr(shown)
+        assert len(repr(shown)) < 200
+
+
+def test_reading_options_are_saved_and_used_again(tmp_path):
+    file = tmp_path / "posts.csv"
+    rows = ["title;body;kind", *(f"hockey {i};bread {text};x" for i, text in enumerate(TEXTS))]
+    file.write_text("\n".join(rows), encoding="utf-8")
+    documents = docboltz.read(file, text=["title", "body"], delimiter=";", label="kind")
+    model = fitted(documents, folder=tmp_path / "model")
+    counts = model.count(documents).counts
+    opened = docboltz.open(tmp_path / "model")
+    assert opened.reading.text == ("title", "body")
+    assert (opened.count(opened.read(file)).counts != counts).nnz == 0
+    other = tmp_path / "unlabelled.csv"
+    other.write_text("\n".join(row.rsplit(";", 1)[0] for row in rows), encoding="utf-8")
+    assert (opened.count(opened.read(other)).counts != counts).nnz == 0
 
 
 def test_unknown_words_are_named_once(text_model):

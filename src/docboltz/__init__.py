@@ -21,10 +21,9 @@ if TYPE_CHECKING:
         LatentWordsUpTo,
         ProportionalLatentWords,
     )
-    from docboltz.text_model import TextModel
+    from docboltz.text_model import TextModel, open
     from docboltz.training.finetune import Finetuning
     from docboltz.training.pretrain import Pretraining
-    from docboltz.training.recipes import recipe
     from docboltz.training.validation import Validation
 
 # torch takes seconds to import, so public names are looked up when first used: PEP 562.
@@ -38,9 +37,9 @@ _HOME = {
     "Finetuning": "docboltz.training.finetune",
     "Pretraining": "docboltz.training.pretrain",
     "Validation": "docboltz.training.validation",
-    "recipe": "docboltz.training.recipes",
     "TextAnalysis": "docboltz.corpus.text",
     "TextModel": "docboltz.text_model",
+    "open": "docboltz.text_model",
     "load_dataset": "docboltz.corpus.datasets",
     "read": "docboltz.corpus.readers",
 }
@@ -58,8 +57,8 @@ __all__ = [
     "Validation",
     "load",
     "load_dataset",
+    "open",
     "read",
-    "recipe",
 ]
 
 

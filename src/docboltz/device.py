@@ -6,9 +6,14 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
+from torch import Tensor
 
-from docboltz.errors import InvalidParameter, require
+from docboltz.errors import InvalidParameter, is_whole, require
+
+OTHER_METHODS = 2**32 - 1
+"""Second part of the seed of every method but fit: no stream of theirs is one of fit's."""
 
 
 def choose_device(name: str, owner: str) -> torch.device:
@@ -23,8 +28,11 @@ def choose_device(name: str, owner: str) -> torch.device:
     except (RuntimeError, AssertionError) as error:
         reason = str(error).splitlines()[0]
         raise InvalidParameter(
-            f"The 'device' parameter of {owner} must name a device that is there. "
-            f"Got {name!r} instead ({reason})."
+            owner=owner,
+            name="device",
+            expected="a device that is there",
+            got=name,
+            hint=f"Torch says: {reason}",
         ) from error
     return device
 
@@ -36,11 +44,44 @@ def random_state_of(value: Any, owner: str) -> np.random.RandomState:
     except ValueError as error:
         expected = "None, a whole number from 0 to 2^32 - 1 or a numpy.random.RandomState"
         raise InvalidParameter(
-            f"The 'random_state' parameter of {owner} must be {expected}. Got {value!r} instead."
+            owner=owner, name="random_state", expected=expected, got=value
         ) from error
     return state
+
+
+def seed_of_method(given: Any, own: Any, owner: str) -> int:
+    """Seed a method other than fit: the one rule for `random_state`, in all models.
+
+    `given` is the method's own `random_state` and is used where there is one. Where it is None,
+    `own`, the model's, decides: a whole number gives the same numbers at every call, from a stream
+    other than fit's; a RandomState is drawn from; None gives fresh numbers.
+    """
+    state = random_state_of(own if given is None else given, owner)
+    if given is None and is_whole(own):
+        state = np.random.RandomState([own, OTHER_METHODS])
+    return draw_seed(state)
 
 
 def draw_seed(rng: np.random.RandomState) -> int:
     """Draw a seed for torch's generators from scikit-learn's random state."""
     return int(rng.randint(2**31 - 1))
+
+
+def share(array: NDArray[Any]) -> Tensor:
+    """A tensor in the memory of an array, which may be read-only (a file that is mapped, say).
+
+    Torch has no read-only tensors and warns of such arrays. Nothing in docboltz writes to what it
+    shares, so there is nothing to warn of.
+    """
+    return torch.from_numpy(array if array.flags.writeable else np.asarray(_Alias(array)))
+
+
+class _Alias:
+    """The memory of an array, presented to NumPy as if it could be written to."""
+
+    def __init__(self, array: NDArray[Any]) -> None:
+        self._array = array  # keeps the memory alive
+        self.__array_interface__ = {
+            **array.__array_interface__,
+            "data": (array.ctypes.data, False),
+        }

@@ -137,6 +137,10 @@ class UncertainLikelihoodWarning(UserWarning):
     """A likelihood whose error is too large to rely on."""
 
 
+class NoDensityWarning(UserWarning):
+    """A likelihood by a model that was trained for its features alone."""
+
+
 class MissingPackageWarning(UserWarning):
     """A package that is not installed, and without which something less good is done."""
 

@@ -1,91 +1,141 @@
-"""Topic features in files: Parquet with ids and labels, or a plain .npy array."""
+"""Topic features in files: Parquet or CSV with ids, labels and numbers of words, or a .npy array.
+
+n documents, F features.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import csv
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from docboltz.corpus.counting import count
 from docboltz.corpus.counts import Corpus
-from docboltz.corpus.document import Document
+from docboltz.corpus.readers import as_documents
 from docboltz.errors import InvalidParameter, require
 from docboltz.files import replacing
+from docboltz.indexing import BLOCK_DOCUMENTS, count_documents
 from docboltz.progress import progress_bar
-from docboltz.text_model import TextModel
 
-BLOCK_DOCUMENTS = 16_384
+if TYPE_CHECKING:
+    from docboltz.text_model import TextModel
+
+Blocks = Iterator[tuple[slice, NDArray[np.float32]]]
+"""Features block by block, each with the documents it is of."""
+Inference = Literal["fast", "mean_field"]
+Write = Callable[[Path, Corpus, int, Blocks], None]
 
 
-def write_features(
-    text_model: TextModel,
-    documents: Iterable[Document],
+def save_features(
+    model: TextModel,
+    documents: Any,
     out: Path,
     *,
-    inference: Any = None,
-    shown: bool = False,
+    wide: bool,
+    inference: Inference | None,
+    verbose: bool,
 ) -> Corpus:
-    """Write the topic features of documents to `out`, whole or not at all; return their counts."""
-    write = {".parquet": _write_parquet, ".npy": _write_npy}.get(out.suffix)
-    if write is None:
-        raise InvalidParameter(
-            f"Features are written as .parquet or .npy. Got {out.name!r} instead."
-        )
+    """Write the features of documents to `out`, whole or not at all; give their counts.
+
+    Parquet holds id, labels, n_words and features, these as one column of lists or, if `wide`, as a
+    column each; CSV the same with a column for each feature; .npy the features alone, float32.
+    """
+    write = writer_of(out, wide=wide)
     known = inference in (None, "fast", "mean_field")
-    require(known, "write_features", "inference", "'fast' or 'mean_field'", inference)
-    with replacing(out) as file:
-        with progress_bar("Reading", "documents", shown=shown) as update:
-            corpus = count(
-                documents,
-                text_model.analysis,
-                vocabulary=text_model.vocabulary,
-                progress=lambda done: update(done, None),
-            )
-        with progress_bar("Inferring", "documents", shown=shown) as update:
+    require(known, "save_features", "inference", "'fast' or 'mean_field'", inference)
+    transform = model.estimator.transform
+    stream = as_documents(documents, "TextModel.save_features")
+    how = {"analysis": model.analysis, "vocabulary": model.vocabulary}
+    corpus = count_documents(stream, None, verbose=verbose, **how)
+    with replacing(out) as file, progress_bar("Inferring", "documents", shown=verbose) as update:
 
-            def blocks() -> Iterator[tuple[int, Any]]:
-                for begin in range(0, len(corpus), BLOCK_DOCUMENTS):
-                    counts = corpus.counts[begin : begin + BLOCK_DOCUMENTS]
-                    yield begin, text_model.model.transform(counts, inference)
-                    update(min(begin + BLOCK_DOCUMENTS, len(corpus)), len(corpus))
+        def blocks() -> Blocks:
+            for begin in range(0, len(corpus), BLOCK_DOCUMENTS):
+                rows = slice(begin, min(begin + BLOCK_DOCUMENTS, len(corpus)))
+                yield rows, transform(corpus.counts[rows], inference)
+                update(rows.stop, len(corpus))
 
-            write(file, corpus, len(text_model.activity), blocks())
+        write(file, corpus, model.n_topics, blocks())
     return corpus
 
 
-def _write_npy(
-    file: Path, corpus: Corpus, n_topics: int, blocks: Iterator[tuple[int, Any]]
-) -> None:
+def writer_of(out: Path, *, wide: bool = False) -> Write:
+    """How a file of that name is written; an error for one that cannot be."""
+    parquet = _write_wide_parquet if wide else _write_parquet
+    kinds: dict[str, Write] = {".parquet": parquet, ".csv": _write_csv, ".npy": _write_npy}
+    if out.suffix not in kinds:
+        raise InvalidParameter(
+            f"Features are written as {', '.join(kinds)}. Got {out.name!r} instead."
+        )
+    return kinds[out.suffix]
+
+
+def _names(n_features: int) -> list[str]:
+    return [f"feature_{j}" for j in range(n_features)]
+
+
+def _write_npy(file: Path, corpus: Corpus, n_features: int, blocks: Blocks) -> None:
     # Not a memory map: writing to one on a full disk kills the process instead of raising.
-    header = {"descr": "<f4", "fortran_order": False, "shape": (len(corpus), n_topics)}
+    header = {"descr": "<f4", "fortran_order": False, "shape": (len(corpus), n_features)}
     with file.open("wb") as stream:
         np.lib.format.write_array_header_1_0(stream, header)
         for _, features in blocks:
             stream.write(features.astype("<f4", copy=False).tobytes())
 
 
-def _write_parquet(
-    file: Path, corpus: Corpus, n_topics: int, blocks: Iterator[tuple[int, Any]]
+def _write_csv(file: Path, corpus: Corpus, n_features: int, blocks: Blocks) -> None:
+    with file.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(["id", "labels", "n_words", *_names(n_features)])
+        lengths = corpus.lengths
+        for rows, features in blocks:
+            about = zip(corpus.ids[rows], corpus.labels[rows], lengths[rows], strict=True)
+            for (id, labels, n), values in zip(about, features, strict=True):
+                writer.writerow([id, ";".join(labels), n, *(f"{v:.6g}" for v in values.tolist())])
+
+
+def _write_parquet(file: Path, corpus: Corpus, n_features: int, blocks: Blocks) -> None:
+    import pyarrow as pa
+
+    def columns(features: NDArray[np.float32]) -> list[Any]:
+        return [pa.FixedSizeListArray.from_arrays(pa.array(features.reshape(-1)), n_features)]
+
+    fields = [("features", pa.list_(pa.float32(), n_features))]
+    _write_table(file, corpus, fields, columns, blocks)
+
+
+def _write_wide_parquet(file: Path, corpus: Corpus, n_features: int, blocks: Blocks) -> None:
+    import pyarrow as pa
+
+    def columns(features: NDArray[np.float32]) -> list[Any]:
+        return [pa.array(np.ascontiguousarray(column)) for column in features.T]
+
+    fields = [(name, pa.float32()) for name in _names(n_features)]
+    _write_table(file, corpus, fields, columns, blocks)
+
+
+def _write_table(
+    file: Path,
+    corpus: Corpus,
+    fields: list[tuple[str, Any]],
+    columns: Callable[[NDArray[np.float32]], list[Any]],
+    blocks: Blocks,
 ) -> None:
     import pyarrow as pa
     from pyarrow import parquet
 
-    schema = pa.schema(
-        [
-            ("id", pa.string()),
-            ("labels", pa.list_(pa.string())),
-            ("features", pa.list_(pa.float32(), n_topics)),
-        ]
-    )
+    about = [("id", pa.string()), ("labels", pa.list_(pa.string())), ("n_words", pa.int64())]
+    schema = pa.schema([*about, *fields])
+    lengths = corpus.lengths
     with parquet.ParquetWriter(file, schema) as writer:
-        for begin, features in blocks:
-            end = begin + len(features)
-            flat = pa.array(features.reshape(-1))
-            columns = [
-                pa.array(corpus.ids[begin:end], pa.string()),
-                pa.array([list(labels) for labels in corpus.labels[begin:end]], schema[1].type),
-                pa.FixedSizeListArray.from_arrays(flat, n_topics),
+        for rows, features in blocks:
+            arrays = [
+                pa.array(corpus.ids[rows], pa.string()),
+                pa.array([list(labels) for labels in corpus.labels[rows]], schema[1].type),
+                pa.array(lengths[rows]),
+                *columns(features),
             ]
-            writer.write_table(pa.Table.from_arrays(columns, schema=schema))
+            writer.write_table(pa.Table.from_arrays(arrays, schema=schema))

@@ -16,6 +16,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor
 
+from docboltz.device import share
 from docboltz.errors import warn_user
 from docboltz.model.conditionals import (
     MEAN_FIELD_STEPS,
@@ -35,7 +36,7 @@ BLOCK_ENTRIES = 2**22
 
 def to_torch(counts: sparse.csr_array) -> SparseCounts:
     """Share a CSR matrix's memory with torch."""
-    starts, words, data = map(torch.from_numpy, (counts.indptr, counts.indices, counts.data))
+    starts, words, data = map(share, (counts.indptr, counts.indices, counts.data))
     return SparseCounts(starts, words, data, counts.shape[1])
 
 

@@ -3,10 +3,10 @@
     log p(v) = log Σ_h exp(v̂·b + h·θ + M g(h)) − log ζ(N + M),    θ = W v̂ + N a
 
 is the probability of the word sequence: no multinomial coefficient. The first term, here called the
-numerator, is exact without latent words; the second comes from annealing. Both have errors, and
-both are reported.
+numerator, has a closed form without latent words; the second does not. With few topics both can be
+enumerated. Otherwise they are estimated, and both errors are reported.
 
-B documents, F topic units, K words.
+B documents, F topic units, K words, S = 2^F topic states.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from torch import Tensor
 
 from docboltz.kernels import Random
 from docboltz.model import exact
-from docboltz.model.conditionals import free_energy, mean_field, topic_input
+from docboltz.model.conditionals import free_energy, log_word_weight, mean_field, topic_input
 from docboltz.model.counts import SparseCounts, times
 from docboltz.model.parameters import Parameters
 from docboltz.sampling.posterior import sum_over_topics
@@ -36,6 +36,37 @@ FIRST_PARTICLES, MOST_PARTICLES = 16, 256
 REPLICAS, SWEEPS = 4, 1
 WANTED_ERROR = 0.2
 """Standard error, in nats a document, above which more particles are used."""
+
+
+Show = Callable[[int, int], None]
+"""Called with what is done and what there is to do."""
+
+
+def show_nothing(done: int, total: int) -> None:
+    """Do without progress."""
+
+
+class TopicStates:
+    """All S topic states of a model with g(h) of each, in float64: sums over them are exact."""
+
+    def __init__(self, p: Parameters, show: Show = show_nothing) -> None:
+        self._p = p.to(p.W.device, torch.float64)
+        self._h = exact.topic_states(self._p)  # (S, F)
+        parts = []
+        for begin, end in _blocks(len(self._h), p.n_words):
+            show(begin, len(self._h))
+            parts.append(log_word_weight(self._p, self._h[begin:end]))
+        show(len(self._h), len(self._h))
+        self._g = torch.cat(parts)  # (S,)
+
+    def log_zeta(self, d: Tensor) -> Tensor:
+        """log ζ(D) = log Σ_h exp(D g(h)): (L,) for lengths `d` of shape (L,)."""
+        return torch.stack([torch.logsumexp(each * self._g, 0) for each in d.double()])
+
+    def log_joint(self, counts: SparseCounts, m: Tensor) -> Tensor:
+        """log Σ_h exp(v̂·b + h·θ + M g(h)): (B,)."""
+        seen = times(counts, self._p.b[:, None]) + topic_input(self._p, counts) @ self._h.T
+        return torch.logsumexp(seen + m[:, None] * self._g, 1)
 
 
 @dataclass(frozen=True)
@@ -55,19 +86,24 @@ def numerator(
     method: Method,
     *,
     generator: Random,
-    show: Callable[[int, int], None] = lambda done, total: None,
+    states: TopicStates | None = None,
+    show: Show = show_nothing,
 ) -> Numerator:
     """The first term of log p(v); exact by any method where no document has latent words.
 
-    `show` is told how many documents are done, and of how many.
+    `states` are the model's, for the exact method, where they are known already. `show` is told how
+    many documents are done, and of how many.
     """
-    if method != "importance":  # particles are good enough in float32
+    some_latent = bool(m.any())
+    if method != "importance" or not some_latent:  # particles are good enough in float32
         p = p.to(p.W.device, torch.float64)
     counts, m = counts.to(p.W.device, p.W.dtype), m.double()
     parts = []
-    # Enumeration holds 2^F states of each document, the other ways K words.
-    width = 2**p.n_topics if method == "exact" and bool(m.any()) else p.n_words
-    if method == "importance" and bool(m.any()):  # all at once would show no progress for minutes
+    width = p.n_words
+    if method == "exact" and some_latent:
+        states = states or TopicStates(p)
+        width = 2**p.n_topics
+    if method == "importance" and some_latent:  # all at once would show no progress for minutes
         width = max(width, BLOCK_ENTRIES // AT_ONCE)
     for begin, end in _blocks(len(counts), width):
         show(begin, len(counts))
@@ -75,14 +111,15 @@ def numerator(
         if not bool(latent.any()):
             value = -free_energy(p, block).double()
             parts.append(Numerator(value, torch.zeros_like(value)))
-        elif method == "exact":
-            value = exact.log_joint(p, block, latent)
+        elif states is not None and method == "exact":
+            value = states.log_joint(block, latent)
             parts.append(Numerator(value, torch.zeros_like(value)))
         elif method == "bound":
             value = _bound(p, block, latent)
             parts.append(Numerator(value, torch.zeros_like(value)))
         else:
             parts.append(_importance(p, block, latent, generator))
+    show(len(counts), len(counts))
     return Numerator(torch.cat([n.value for n in parts]), torch.cat([n.error for n in parts]))
 
 

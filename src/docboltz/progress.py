@@ -6,12 +6,18 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Protocol
 
 LINE_SECONDS = 30.0
 """Time between lines where there is no terminal."""
 WIDE = 110
 """Columns of a terminal that has room for a note."""
+
+
+def remark(message: str) -> None:
+    """Say something that is not the answer, on standard error."""
+    print(message, file=sys.stderr, flush=True)
 
 
 class Update(Protocol):
@@ -70,13 +76,16 @@ def progress_bar(label: str, unit: str, *, shown: bool) -> Iterator[Update]:
 
 
 def _lines(label: str, unit: str) -> Update:
-    last = time.monotonic()
+    begin = last = time.monotonic()
 
     def update(done: int, total: int | None, note: str = "") -> None:
         nonlocal last
-        if time.monotonic() - last >= LINE_SECONDS:
-            last = time.monotonic()
+        if (now := time.monotonic()) - last >= LINE_SECONDS:
+            last = now
             of = f" of {total:,}" if total is not None else ""
+            if total is not None and 0 < done < total:
+                left = timedelta(seconds=round((now - begin) * (total - done) / done))
+                note = f"{left} left" + (f"; {note}" if note else "")
             more = f"; {note}" if note else ""
             print(f"{label.strip()}: {done:,}{of} {unit}{more}", file=sys.stderr, flush=True)
 

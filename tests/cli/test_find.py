@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-
 from docboltz.building import store_folder
+
 from docboltz.search.store import SearchStore
 from docboltz.text_model import TextModel
 

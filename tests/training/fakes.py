@@ -91,7 +91,7 @@ class Drift:
     def refresh(self, generator: torch.Generator) -> None:
         self.refreshed.append(int(torch.randint(2**31, (1,), generator=generator)))
 
-    def settle(self) -> None:
+    def correct(self) -> None:
         pass
 
     def tensors(self) -> dict[str, Tensor]:

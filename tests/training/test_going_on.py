@@ -54,14 +54,14 @@ def real_run(*, stop: tuple[int, int] | None = None, save: Saves | None = None) 
 
 def interrupt(phase: Phase, update: int) -> None:
     """Ctrl-C comes in the middle of update number `update` of the phase, the first being 1."""
-    settle, number = phase.settle, itertools.count(1)
+    correct, number = phase.correct, itertools.count(1)
 
     def interrupted() -> None:
-        settle()
+        correct()
         if next(number) == update:
             signal.raise_signal(signal.SIGINT)
 
-    phase.settle = interrupted  # type: ignore[method-assign]
+    phase.correct = interrupted  # type: ignore[method-assign]
 
 
 def assert_same_end(one: Run, other: Run) -> None:

@@ -272,7 +272,7 @@ def wide(K: int) -> Tensor:
 
 
 def settled(counts: Tensor, F: int = 8, m: int = 0, **settings: float) -> Pretraining:
-    return Pretraining(**settings).settled(F, documents_of(counts, m))
+    return Pretraining(**settings).completed(F, documents_of(counts, m))
 
 
 def test_what_is_set_stays_set() -> None:
@@ -306,7 +306,7 @@ def test_the_phase_settles_its_settings_on_its_documents() -> None:
     p, counts = small_parameters(3, 4), random_counts(5, 4)
     phase = ContrastiveDivergence(Pretraining())
     phase.begin(p, documents_of(counts, 2), seeded())
-    assert phase.settings == Pretraining().settled(3, documents_of(counts, 2))
+    assert phase.settings == Pretraining().completed(3, documents_of(counts, 2))
     assert phase.rate(0) == phase.settings.learning_rate
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
+from docboltz.device import seed_of_method
 from docboltz.errors import is_whole, require
 from docboltz.estimator.density import Perplexity, measure_perplexity
 from docboltz.estimator.reading import ReadsCounts
@@ -31,33 +32,38 @@ class Likelihood(NamedTuple):
 class DocumentDensity(ReadsCounts):
     """Likelihoods of word sequences, for the baselines."""
 
-    def score_samples(self, X: ArrayLike, *, random_state: Any = 0) -> NDArray[np.float64]:
+    def score_samples(self, X: ArrayLike, *, random_state: Any = None) -> NDArray[np.float64]:
         """Give log p(v) of each document's words, in nats.
 
         The probability is that of the word sequence: no multinomial coefficient. Words outside the
         vocabulary do not count. A document without words has probability 1. `random_state` is the
-        seed of what is random in it: the words' order, the particles.
+        seed of what is random in it, the words' order and the particles; None for the model's, by
+        the rule of `OverReplicatedSoftmax`.
         """
         counts = self._fitted_counts(X, "score_samples")
-        return self._likelihood(counts, random_state).value.numpy()
+        return self._likelihood(counts, self._seed(random_state)).value.numpy()
 
     def score(self, X: ArrayLike, y: object = None) -> float:
         """Mean over documents of log p(v) per word, in nats: larger is better."""
         return -math.log(self.perplexity(X).value)
 
-    def perplexity(self, X: ArrayLike, *, random_state: Any = 0) -> Perplexity:
+    def perplexity(self, X: ArrayLike, *, random_state: Any = None) -> Perplexity:
         """Perplexity per word as the paper defines it: each document counts once.
 
-        Documents without words are left out and counted.
+        Documents without words are left out and counted. `random_state` is that of `score_samples`.
         """
         counts = self._fitted_counts(X, "perplexity")
-        found = self._likelihood(counts, random_state)
+        found = self._likelihood(counts, self._seed(random_state))
         owner = f"{type(self).__name__}.perplexity"
         n = found.n.double()
         return measure_perplexity(owner, found.value, n, method=found.method, error=found.error)
 
-    def _likelihood(self, counts: SparseCounts, random_state: Any) -> Likelihood:
+    def _likelihood(self, counts: SparseCounts, seed: int) -> Likelihood:
         raise NotImplementedError
+
+    def _seed(self, random_state: Any) -> int:
+        own = getattr(self, "random_state", None)  # a model without chance has none
+        return seed_of_method(random_state, own, type(self).__name__)
 
     def _require_whole(self, *names: str, least: int = 1) -> None:
         """Refuse settings that are not whole numbers of at least `least`."""

@@ -22,7 +22,7 @@ from docboltz.baselines.docnade_network import (
 )
 from docboltz.baselines.docnade_training import Learning, Learnt, learn
 from docboltz.baselines.draws import repeat_words, shuffle_words
-from docboltz.device import choose_device, draw_seed, random_state_of
+from docboltz.device import choose_device, draw_seed, random_state_of, share
 from docboltz.errors import is_number, require
 from docboltz.inference import to_torch
 from docboltz.model.counts import SparseCounts
@@ -59,7 +59,7 @@ class DocNADE(DocumentDensity, ClassNamePrefixFeaturesOutMixin, TransformerMixin
     patience : looks at them, one every 100 updates, without a better one before learning stops.
     orderings : random orders of a document whose probabilities are averaged by `score_samples`.
     device : "auto" (CUDA where there is one), "cpu", "cuda", "cuda:1", ….
-    random_state : seed.
+    random_state : seed, by the rule of `OverReplicatedSoftmax`.
     verbose : show a progress bar on a terminal.
 
     Attributes
@@ -135,10 +135,11 @@ class DocNADE(DocumentDensity, ClassNamePrefixFeaturesOutMixin, TransformerMixin
             Documents without a word are left out, with a warning.
         y : ignored
         """
-        self._check_settings()
-        device = choose_device(self.device, "DocNADE")
-        counts = to_torch(self._nonempty_counts(X, "fit", reset=True))
-        rng = random_state_of(self.random_state, type(self).__name__)
+        with self._unchanged_if_refused():
+            self._check_settings()
+            device = choose_device(self.device, "DocNADE")
+            counts = to_torch(self._nonempty_counts(X, "fit", reset=True))
+            rng = random_state_of(self.random_state, type(self).__name__)
         generator = torch.Generator().manual_seed(draw_seed(rng))
         tree = None
         if self.output == "tree":
@@ -147,14 +148,14 @@ class DocNADE(DocumentDensity, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         documents, held = repeat_words(counts), None
         if self.validation and len(counts) >= FEWEST_DOCUMENTS:
             documents, held = hold_out(documents, self.validation, generator=generator)
-        there = torch.Generator(device).manual_seed(draw_seed(rng))
+        on_device = torch.Generator(device).manual_seed(draw_seed(rng))
         net = Network.initial(
             frequency,
             self.n_components,
             self.activation,
             tree,
             scale=INITIAL_SCALE,
-            generator=there,
+            generator=on_device,
         )
         names = ("updates", "batch_size", "contexts", "rate", "dropout", "weight_decay", "patience")
         settings = Learning(**{name: getattr(self, name) for name in names})
@@ -167,7 +168,7 @@ class DocNADE(DocumentDensity, ClassNamePrefixFeaturesOutMixin, TransformerMixin
                     None if held is None else held.to(device),
                     settings,
                     learnt,
-                    generator=there,
+                    generator=on_device,
                     show=show,
                 )
         finally:
@@ -190,10 +191,9 @@ class DocNADE(DocumentDensity, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         counts = self._fitted_counts(X, "transform")
         return document_hidden(self._network(), counts).numpy()
 
-    def _likelihood(self, counts: SparseCounts, random_state: Any) -> Likelihood:
+    def _likelihood(self, counts: SparseCounts, seed: int) -> Likelihood:
         self._require_whole("orderings")
         device = choose_device(self.device, "DocNADE")
-        seed = draw_seed(random_state_of(random_state, type(self).__name__))
         # In float64, so that a document has the same likelihood in any company.
         net, words = self._network().to(device, torch.float64), repeat_words(counts)
         found = torch.stack(
@@ -218,10 +218,10 @@ class DocNADE(DocumentDensity, ClassNamePrefixFeaturesOutMixin, TransformerMixin
     def _network(self) -> Network:
         hidden = (self.components_.T, self.intercept_hidden_)
         arrays = (*hidden, self.output_weights_, self.output_intercept_)
-        W, c, V, b = (torch.from_numpy(np.ascontiguousarray(array)) for array in arrays)
+        W, c, V, b = (share(np.ascontiguousarray(array)) for array in arrays)
         tree = None
         if self.tree_nodes_ is not None and self.tree_signs_ is not None:
-            tree = Tree(torch.from_numpy(self.tree_nodes_), torch.from_numpy(self.tree_signs_))
+            tree = Tree(share(self.tree_nodes_), share(self.tree_signs_))
         return Network(W, c, V, b, self.activation, tree)
 
     def _check_settings(self) -> None:

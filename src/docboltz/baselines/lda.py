@@ -62,7 +62,8 @@ class LatentDirichletAllocation(
     particles, moves : effort of the likelihood's estimate: particles for each document (two at
         least, or its error could not be told), and earlier words whose topics are drawn anew
         before each word.
-    random_state : seed. The same seed gives the same topics on the same kind of processor.
+    random_state : seed, by the rule of `OverReplicatedSoftmax`. The same seed gives the same topics
+        on the same kind of processor.
 
     Attributes
     ----------
@@ -117,11 +118,12 @@ class LatentDirichletAllocation(
             Documents without a word are left out, with a warning.
         y : ignored
         """
-        self._check_settings()
-        counts = self._nonempty_counts(X, "fit", reset=True)
-        rng = random_state_of(self.random_state, type(self).__name__)
-        seed, self._inference_seed = draw_seed(rng), draw_seed(rng)
-        learn = learn_by_gibbs if self._can_gibbs() else learn_by_variation
+        with self._unchanged_if_refused():
+            self._check_settings()
+            counts = self._nonempty_counts(X, "fit", reset=True)
+            rng = random_state_of(self.random_state, type(self).__name__)
+            seed, self._inference_seed = draw_seed(rng), draw_seed(rng)
+            learn = learn_by_gibbs if self._can_gibbs() else learn_by_variation
         found = learn(
             counts,
             self.n_components,
@@ -151,10 +153,9 @@ class LatentDirichletAllocation(
         sweeps, seed = self.inference_sweeps, self._inference_seed
         return infer_topics(words, self.components_, self.alpha_, sweeps=sweeps, seed=seed)
 
-    def _likelihood(self, counts: SparseCounts, random_state: Any) -> Likelihood:
+    def _likelihood(self, counts: SparseCounts, seed: int) -> Likelihood:
         self._require_whole("particles", least=2)
         self._require_whole("moves", least=0)
-        seed = draw_seed(random_state_of(random_state, type(self).__name__))
         words = repeat_words(counts)
         value, error = left_to_right(
             shuffle_words(words, seed),  # p(v) is the same in any order, its estimate is not
@@ -177,8 +178,9 @@ class LatentDirichletAllocation(
         except ImportError as error:
             if self.method == "gibbs":
                 raise InvalidParameter(
-                    "LatentDirichletAllocation with method='gibbs' needs the package tomotopy: "
-                    f"{INSTALL}, or use method='variational'."
+                    "LatentDirichletAllocation with method='gibbs' needs the package tomotopy.",
+                    hint=f"Install it, {INSTALL}, or use {{method='variational'}}.",
+                    settings=("method='variational'",),
                 ) from error
             warn_user(
                 "The package tomotopy is not installed, so LatentDirichletAllocation learns by "
@@ -227,7 +229,7 @@ def learn_by_gibbs(
         model.add_doc(names[columns[begin:end]].tolist())
     samples = min(SAMPLES, max(1, sweeps // (2 * SPACING)))
     phi, weights = np.zeros((n_topics, counts.shape[1])), np.zeros(n_topics)
-    model.train(0, workers=1)  # settles the vocabulary
+    model.train(0, workers=1)  # makes the vocabulary final
     seen = np.array([int(name) for name in model.used_vocabs])
     for sample in range(samples):
         # One worker: more would share words between them as chance has it, and no seed would hold.

@@ -167,15 +167,15 @@ class _Evidence:
         ends = self._shares(documents).cumsum(1)
         points = (u[:, None] + np.arange(R)) / R
         ancestors = (points[:, :, None] > ends[:, None, :]).sum(2)
-        self._settle(documents)
+        self._finish(documents)
         return np.asarray(np.minimum(ancestors, R - 1))
 
     def close(self) -> tuple[Floats, Floats]:
         """log p(v) and its standard error."""
-        self._settle(np.arange(len(self._value)))
+        self._finish(np.arange(len(self._value)))
         return self._value, np.sqrt(self._variance)
 
-    def _settle(self, documents: Integers) -> None:
+    def _finish(self, documents: Integers) -> None:
         """Take the mean weight into the evidence; its relative variance is estimated."""
         weights, R = self._log_weights[documents], self._log_weights.shape[1]
         most = weights.max(1)

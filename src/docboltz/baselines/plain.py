@@ -51,7 +51,9 @@ class TfIdf(ReadsCounts, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             Raw word counts.
         y : ignored
         """
-        self._weights = TfidfTransformer().fit(self._nonempty_counts(X, "fit", reset=True))
+        with self._unchanged_if_refused():
+            counts = self._nonempty_counts(X, "fit", reset=True)
+        self._weights = TfidfTransformer().fit(counts)
         self.idf_ = self._weights.idf_
         return self
 
@@ -67,7 +69,7 @@ class LSI(ReadsCounts, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     Parameters
     ----------
     n_components : number of features; with fewer words or documents than that, as many as they are.
-    random_state : seed of the randomised decomposition.
+    random_state : seed of the randomised decomposition, by the rule of `OverReplicatedSoftmax`.
 
     Attributes
     ----------
@@ -93,16 +95,17 @@ class LSI(ReadsCounts, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Learn from raw word counts. Documents without a word are left out, with a warning."""
-        whole = is_whole(self.n_components) and self.n_components >= 1
-        expected = "a whole number of at least 1"
-        require(whole, "LSI", "n_components", expected, self.n_components)
-        counts = self._nonempty_counts(X, "fit", reset=True)
+        with self._unchanged_if_refused():
+            whole = is_whole(self.n_components) and self.n_components >= 1
+            expected = "a whole number of at least 1"
+            require(whole, "LSI", "n_components", expected, self.n_components)
+            counts = self._nonempty_counts(X, "fit", reset=True)
+            rng = random_state_of(self.random_state, "LSI")
         self._weights = TfidfTransformer().fit(counts)
         weighted = self._weights.transform(counts)
         rank = min(self.n_components, *counts.shape)
         # Not TruncatedSVD, which refuses a vocabulary of one word and warns where all documents
         # are the same; its decomposition is this one.
-        rng = random_state_of(self.random_state, "LSI")
         vectors = randomized_svd(weighted, rank, n_iter=5, random_state=rng)[2]
         self.components_ = vectors.astype(np.float32)
         self.idf_ = self._weights.idf_

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, DensityMixin
 
 from docboltz.baselines.base import DocumentDensity, Likelihood
+from docboltz.device import share
 from docboltz.inference import to_torch
 from docboltz.model.counts import SparseCounts
 from docboltz.model.unigram import smoothed_word_frequency, unigram_log_likelihood
@@ -37,10 +37,11 @@ class Unigram(DocumentDensity, DensityMixin, BaseEstimator):
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Count words. Documents without a word are left out, with a warning."""
-        counts = to_torch(self._nonempty_counts(X, "fit", reset=True))
+        with self._unchanged_if_refused():
+            counts = to_torch(self._nonempty_counts(X, "fit", reset=True))
         self.word_frequency_ = smoothed_word_frequency(counts).numpy()
         return self
 
-    def _likelihood(self, counts: SparseCounts, random_state: Any) -> Likelihood:
-        said = unigram_log_likelihood(counts, torch.from_numpy(self.word_frequency_))
-        return Likelihood(said, counts.lengths, "exact")
+    def _likelihood(self, counts: SparseCounts, seed: int) -> Likelihood:
+        log_p = unigram_log_likelihood(counts, share(self.word_frequency_))
+        return Likelihood(log_p, counts.lengths, "exact")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import io
-import re
 import sys
 import warnings
 from collections.abc import Callable
@@ -24,23 +23,13 @@ from docboltz.cli.explore import topics, words
 from docboltz.cli.features import transform
 from docboltz.cli.find import index, search, similar
 from docboltz.cli.fit import fit
+from docboltz.cli.options import OptionNames
+from docboltz.cli.output import printable
 from docboltz.cli.reproduce import reproduce
 from docboltz.cli.tune import tune
 from docboltz.errors import DocboltzError
 
 UsageError: Any = typer.BadParameter.__base__  # click's, or that of Typer's own copy of click
-OPTIONS = (
-    "dataset",
-    "device",
-    "format",
-    "inference",
-    "language",
-    "latent_words",
-    "max_df",
-    "method",
-    "min_df",
-    "part",
-)
 INTERRUPTED = 130  # what a shell reports for a command that Ctrl-C ended
 
 app = typer.Typer(
@@ -51,15 +40,25 @@ app = typer.Typer(
     rich_markup_mode=None,  # boxes would leave the texts sixteen columns of eighty
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+COMMANDS = (
+    fit, topics, search, similar, words, transform, index, perplexity, compare, tune, datasets,
+    demo, reproduce,
+)  # fmt: skip
 
 
-def _interruptible(command: Callable[..., None]) -> Callable[..., None]:
-    """Say what Ctrl-C left behind. Typer itself would end the command without a word."""
+def _failing_well(command: Callable[..., None]) -> Callable[..., None]:
+    """Say in one line what went wrong, in the words of the command's own options.
+
+    Typer itself would end the command without a word when Ctrl-C does.
+    """
 
     @functools.wraps(command)
     def run(**given: Any) -> None:
         try:
             command(**given)
+        except DocboltzError as error:
+            _complain(error.phrase(OptionNames(given)))
+            raise typer.Exit(2) from None
         except KeyboardInterrupt as stop:
             _complain(f"interrupted: {str(stop) or 'nothing was written.'}")
             sys.exit(INTERRUPTED)
@@ -67,23 +66,8 @@ def _interruptible(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-COMMANDS = (
-    fit,
-    topics,
-    search,
-    similar,
-    words,
-    transform,
-    index,
-    perplexity,
-    compare,
-    tune,
-    datasets,
-    demo,
-    reproduce,
-)
 for command in COMMANDS:
-    app.command()(_interruptible(command))
+    app.command()(_failing_well(command))
 
 
 def _print_version(wanted: bool) -> None:
@@ -116,32 +100,14 @@ def _run(arguments: list[str]) -> int:
         return app(arguments, prog_name="docboltz", standalone_mode=False) or 0
     except UsageError as error:
         path = error.ctx.command_path if error.ctx else "docboltz"
-        said = error.format_message()
-        _complain(f"{said}{'' if said.endswith(('.', '?')) else '.'} Try '{path} --help'.")
-    except DocboltzError as error:
-        _complain(_in_options(str(error)))
+        message = error.format_message()
+        stop = "" if message.endswith((".", "?")) else "."
+        _complain(f"{message}{stop} Try '{path} --help'.")
     except OSError as error:
         where = error.filename or "a file"
         _complain(f"cannot read or write {where}: {error.strerror or error}.")
     return 2
 
 
-def _in_options(message: str) -> str:
-    """Speak of a command's options where the library speaks of parameters.
-
-    >>> _in_options("The 'inference' parameter of write_features must be 'fast'. Got 'x' instead.")
-    "--inference must be 'fast'. Got 'x' instead."
-    >>> _in_options("Lower min_df (got 2).")
-    'Lower --min-df (got 2).'
-    """
-    options = "|".join(OPTIONS)
-    message = re.sub(r"\b(min|max)_df (?=\(got)", r"--\1-df ", message)
-    return re.sub(
-        rf"The '({options})' parameter of .+? must",
-        lambda found: f"--{found[1].replace('_', '-')} must",
-        message,
-    )
-
-
 def _complain(message: str) -> None:
-    typer.echo("docboltz: " + " ".join(message.splitlines()), err=True)
+    typer.echo("docboltz: " + printable(" ".join(message.splitlines())), err=True)

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated
+import sys
+import warnings
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from docboltz.cli.options import Device, Json, ModelFolder, Quiet
-from docboltz.cli.output import count_of, print_json, print_table, remark, remark_empty
-from docboltz.cli.reading import CorpusSource, reads_corpus, remark_reading
+from docboltz.cli.corpus_options import CorpusSource
+from docboltz.cli.options import Device, Json, ModelFolder, OptionNames, Quiet
+from docboltz.cli.output import count_of, print_json, print_table, remark
+from docboltz.cli.reading import reads_corpus, remark_reading
+
+if TYPE_CHECKING:
+    from docboltz.estimator.density import Perplexity
 
 FEW = 100
-NO_DENSITY = (
-    "warning: this model was trained by contrastive divergence alone, the recipe quick, which "
-    "makes good features and no density worth the name: its perplexity means little. Fit with "
-    "--recipe full or density."
-)
 
 
 @reads_corpus
@@ -29,6 +30,9 @@ def perplexity(
     method: Annotated[
         str | None, typer.Option(help="exact, bound or importance; by default the best one.")
     ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Do not ask whether a figure is worth its time.")
+    ] = False,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the estimate.")] = 0,
     device: Device = "auto",
     quiet: Quiet = False,
@@ -41,70 +45,48 @@ def perplexity(
 
     Example:  docboltz perplexity model held-out.csv
     """
-    import numpy as np
-
     from docboltz.device import choose_device
-    from docboltz.errors import InvalidCorpus, InvalidParameter
+    from docboltz.errors import InvalidParameter, NoDensityWarning
+    from docboltz.estimator.density import no_density
     from docboltz.text_model import TextModel
 
-    if method not in (None, "exact", "bound", "importance"):
-        raise InvalidParameter(
-            f"--method must be exact, bound or importance. Got {method!r} instead."
-        )
-    stream = source.documents()
-    text_model = TextModel.load(model, device=device)
-    corpus = text_model.count(stream)
-    remark_reading(stream.report, quiet=quiet, json=json)
-    remark_empty(corpus.n_empty, quiet=quiet)
-    counts = corpus.without_empty().counts
-    if not counts.shape[0]:
-        raise InvalidCorpus(
-            "No document has a word of the model's vocabulary: there is nothing to predict. Check "
-            "that these are texts of the kind it was trained on."
-        )
-    if counts.shape[0] > documents:
-        chosen = np.random.RandomState(seed).permutation(counts.shape[0])[:documents]
-        counts = counts[np.sort(chosen)]
-    remark(f"Measuring {count_of(counts.shape[0], 'document')} …", quiet=quiet or json)
-    if counts.shape[0] > FEW and choose_device(device, "docboltz perplexity").type == "cpu":
+    text_model = TextModel.open(model, device=device)
+    read = source.documents(text_model.reading)
+    rough = not text_model.estimator.has_density_
+    if rough:
+        remark(f"warning: {no_density(OptionNames(['recipe']))}", quiet=quiet)
+        if not yes and not (sys.stdin.isatty() and typer.confirm("Measure it all the same?")):
+            raise InvalidParameter(
+                "Nothing was measured.",
+                hint="Add {yes} for a figure all the same.",
+                settings=["yes"],
+            )
+    on_cpu = choose_device(device, "docboltz perplexity").type == "cpu"
+    if on_cpu and documents > FEW:
         remark(
             f"On a CPU this may take minutes; --documents {FEW} is quicker.", quiet=quiet or json
         )
-    text_model.model.set_params(verbose=not (quiet or json))
-    found = text_model.model.perplexity(counts, method=method, random_state=seed)  # type: ignore[arg-type]
-    unigram = text_model.model.unigram_perplexity(counts)
-    zeta = found.log_partition
-    assert zeta is not None  # only baselines have none
-    rough = text_model.model.finetuning is None
-    if rough:
-        remark(NO_DENSITY, quiet=quiet)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NoDensityWarning)  # it was said already
+        corpus = text_model.count(read)
+        found = text_model.perplexity(
+            corpus, n=documents, method=method, random_state=seed, verbose=not quiet
+        )
+    unigram = text_model.estimator.unigram_perplexity(corpus.without_empty().counts)
+    remark_reading(read.report, quiet=quiet, json=json)
     if json:
         print_json(
             {
-                "perplexity": found.value,
-                "error": _or_none(found.error),
-                "errors": {
-                    "documents": _or_none(found.documents_error),
-                    "numerator": found.numerator_error,
-                    "log_partition": found.partition_error,
-                },
+                **_described(found),
                 "unigram": unigram,
                 "contrastive_divergence_only": rough,
-                "method": found.method,
-                "documents": found.n_documents,
                 "without_words": corpus.n_empty,
-                "log_partition": {
-                    "largest_error": float(zeta.error.max()),
-                    "least_effective_share": float(zeta.effective.min()),
-                    "resamplings": zeta.resamplings,
-                    "steps": zeta.steps,
-                    "largest_share_missed_by_particles": float(zeta.missed.max()),
-                },
-                "read": stream.report.to_dict(),
+                "read": read.report.to_dict(),
             }
         )
         return
-    rows = [[type(text_model.model).__name__, f"{found.value:,.1f}", _error(found.error)]]
+    remark(f"Measured on {count_of(found.n_documents, 'document')}", quiet=quiet)
+    rows = [[type(text_model.estimator).__name__, f"{found.value:,.1f}", _error(found.error)]]
     rows += [["  from the choice of documents", "", _error(found.documents_error)]]
     rows += [["  from the sum over topics", "", _error(found.numerator_error)]]
     rows += [["  from log Z", "", _error(found.partition_error)]]
@@ -113,9 +95,30 @@ def perplexity(
     print_table(None, columns, rows)
 
 
-def _or_none(error: float) -> float | None:
-    """JSON has no NaN: a single document has no error."""
-    return None if math.isnan(error) else error
+def _described(found: Perplexity) -> dict[str, Any]:
+    """The figure, its errors and how sure log Z is, as JSON can hold them: it has no NaN."""
+
+    def number(value: float) -> float | None:
+        return None if math.isnan(value) else value
+
+    zeta = found.log_partition
+    errors = ("documents_error", "numerator_error", "partition_error")
+    return {
+        "perplexity": found.value,
+        "error": number(found.error),
+        "errors": {name.partition("_")[0]: number(getattr(found, name)) for name in errors},
+        "method": found.method,
+        "documents": found.n_documents,
+        "log_partition": None
+        if zeta is None
+        else {
+            "largest_error": float(zeta.error.max()),
+            "least_effective_share": float(zeta.effective.min()),
+            "resamplings": zeta.resamplings,
+            "steps": zeta.steps,
+            "largest_share_missed_by_particles": float(zeta.missed.max()),
+        },
+    }
 
 
 def _error(error: float) -> str:

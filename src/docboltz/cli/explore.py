@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
 from typing import Annotated
 
 import typer
 
 from docboltz.cli.options import Json, ModelFolder, Neighbours
-from docboltz.cli.output import print_json, print_table, remark_unknown
+from docboltz.cli.output import print_json, print_table, remark, remark_unknown
 
 
 def topics(
@@ -28,16 +27,17 @@ def topics(
     """
     from docboltz.text_model import TextModel
 
-    chosen = TextModel.load(model, device="cpu").sharpest_topics(number)
-    found = [replace(topic, words=topic.words[:words]) for topic in chosen]
+    text_model = TextModel.open(model)
+    found = text_model.topics(number, words=words)
     if json:
-        print_json([asdict(topic) for topic in found])
-        return
-    rows = [
-        [str(t.number), f"{t.sharpness:.2f}", f"{t.activity:.0%}", " ".join(t.words)] for t in found
-    ]
-    columns = {"topic": "right", "sharpness": "right", "activity": "right", "words": "left"}
-    print_table(None, columns, rows)
+        print_json(found.to_dicts())
+    else:
+        columns = {"topic": "right", "sharpness": "right", "activity": "right", "words": "left"}
+        print_table(None, columns, [found.row(topic, ("", ""), str) for topic in found])
+    if number is not None and len(found) < number:
+        others = "the others repeat their first words; without --number all are shown"
+        why = others if len(found) < text_model.n_topics else "the model has no more"
+        remark(f"{len(found)} of {text_model.n_topics} topics: {why}.")
 
 
 def words(
@@ -48,15 +48,16 @@ def words(
 ) -> None:
     """Show the words the model expects beside yours, those it says most about first.
 
+    Lift: how many times as often as usual.
+
     Example:  docboltz words model "shuttle launch"
     """
     from docboltz.text_model import TextModel
 
-    text_model = TextModel.load(model, device="cpu")
-    found = text_model.next_words(text, top)
-    remark_unknown(text_model.unknown_words(text))
+    found = TextModel.open(model).words(text, top)
+    remark_unknown(found.unknown)
     if json:
-        print_json([{"word": w, "probability": p, "lift": lift} for w, p, lift in found])
+        print_json(found.to_dicts())
         return
-    rows = [[word, f"{p:.4f}", f"{lift:,.1f} ×"] for word, p, lift in found]
-    print_table(None, {"word": "left", "probability": "right", "than usual": "right"}, rows)
+    columns = {"word": "left", "probability": "right", "lift": "right"}
+    print_table(None, columns, [found.row(word, ("", ""), str) for word in found])

@@ -7,16 +7,22 @@ from typing import Annotated
 
 import typer
 
+from docboltz.cli.corpus_options import CorpusSource
 from docboltz.cli.options import Device, Json, ModelFolder, Quiet
 from docboltz.cli.output import count_of, print_json, remark, remark_empty
-from docboltz.cli.reading import CorpusSource, reads_corpus, remark_reading
+from docboltz.cli.reading import reads_corpus, remark_reading
 
 
 @reads_corpus
 def transform(
     model: ModelFolder,
     source: CorpusSource,
-    out: Annotated[Path, typer.Option("--out", "-o", help="features.parquet or features.npy.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="features.parquet, features.csv or features.npy.")
+    ],
+    wide: Annotated[
+        bool, typer.Option("--wide", help="A Parquet column for each feature, not one of lists.")
+    ] = False,
     inference: Annotated[str, typer.Option(help="fast or mean_field.")] = "fast",
     device: Device = "auto",
     quiet: Quiet = False,
@@ -24,27 +30,32 @@ def transform(
 ) -> None:
     """Write the topic features of documents, one row each, in the order they were read.
 
-    Parquet holds ids, labels and features; .npy the features alone, float32.
+    Parquet and CSV hold ids, labels, the number of known words and features; .npy the features
+    alone, float32. Columns are those the model was trained with, unless others are named.
 
     Example:  docboltz transform model reviews.csv --out features.parquet
     """
-    from docboltz.feature_files import write_features
     from docboltz.text_model import TextModel
 
-    documents = source.documents()
-    text_model = TextModel.load(model, device=device)
-    corpus = write_features(text_model, documents, out, inference=inference, shown=not quiet)
-    n = len(corpus)
+    text_model = TextModel.open(model, device=device)
+    documents = source.documents(text_model.reading)
+    corpus = text_model.save_features(
+        documents,
+        out,
+        wide=wide,
+        inference=inference,  # type: ignore[arg-type]  # checked there, with a message
+        verbose=not quiet,
+    )
     remark_reading(documents.report, quiet=quiet, json=json)
     remark_empty(corpus.n_empty, quiet=quiet)
     if json:
         print_json(
             {
                 "features": str(out),
-                "documents": n,
+                "documents": len(corpus),
                 "without_words": corpus.n_empty,
                 "read": documents.report.to_dict(),
             }
         )
     else:
-        remark(f"{count_of(n, 'document')}: features saved to {out}", quiet=quiet)
+        remark(f"{count_of(len(corpus), 'document')}: features saved to {out}", quiet=quiet)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from docboltz.cli.corpus_options import CorpusSource, WordOptions
 from docboltz.cli.options import Device, Json, Quiet, latent_words_of, require_recipe
-from docboltz.cli.output import count_of, print_json, remark, remark_empty
-from docboltz.cli.reading import CorpusSource, WordOptions, reads_corpus, remark_reading
+from docboltz.cli.output import count_of, print_json, remark
+from docboltz.cli.reading import reads_corpus
 
 
 @reads_corpus
@@ -30,7 +30,7 @@ def fit(
     ] = "quick",
     updates: Annotated[
         int | None,
-        typer.Option(min=1, help="Minibatches of pretraining; by default what the recipe says."),
+        typer.Option(min=1, help="Minibatches of each phase; by default what the recipe says."),
     ] = None,
     validation: Annotated[
         float, typer.Option(min=0, max=0.9, help="Share of documents to hold out and stop on.")
@@ -49,8 +49,6 @@ def fit(
 
     Example:  docboltz fit reviews.csv --out model
     """
-    from docboltz.errors import InvalidParameter, OtherRun
-
     require_recipe(recipe)
     latent = latent_words_of(latent_words)
     analysis = counting.analysis()
@@ -58,89 +56,56 @@ def fit(
     documents = source.documents()
 
     # All that can be wrong without them is found out: now torch may take its seconds.
-    from docboltz.building import build_model, checkpoint_folder, interrupted_folder
-    from docboltz.device import choose_device
-    from docboltz.estimator.models import OverReplicatedSoftmax
-    from docboltz.storage import CHECKPOINT, MODEL
-    from docboltz.training.recipes import recipe as recipe_of
-    from docboltz.training.validation import Validation
+    from docboltz.fitting import TrainingInterrupted
+    from docboltz.text_model import TextModel
 
-    choose_device(device, "docboltz fit")
-    settings = recipe_of(recipe)
-    pretraining = settings["pretraining"]
-    if updates is not None:
-        pretraining = dataclasses.replace(pretraining, updates=updates)
-    checkpoint = checkpoint_folder(out)
-    # Beside a checkpoint the model in OUT is the interrupted one, unless that was put elsewhere.
-    interrupted = CHECKPOINT.exists(checkpoint) and not MODEL.exists(interrupted_folder(out))
-    if MODEL.exists(out) and not (replace or interrupted):
-        raise InvalidParameter(
-            f"There is a model in {out} already. Name another folder, or add --replace."
-        )
-    if restart:
-        CHECKPOINT.remove(checkpoint)
-    elif CHECKPOINT.exists(checkpoint):
-        remark(f"There is a checkpoint in {checkpoint}: going on.", quiet=quiet or json)
-    model = OverReplicatedSoftmax(
-        topics,
-        latent_words=latent,
-        pretraining=pretraining,
-        finetuning=settings["finetuning"],
-        validation=Validation(share=validation) if validation else None,
-        checkpoint=checkpoint,
-        device=device,
-        random_state=seed,
-        verbose=not quiet,
-    )
+    stopped = None
     try:
-        built = build_model(
+        model = TextModel.fit(
             documents,
-            model,
-            out,
+            folder=out,
+            topics=topics,
+            latent_words=latent,
+            recipe=recipe,
+            updates=updates,
+            validation=validation,
             analysis=analysis,
+            max_words=counting.words,
             min_df=min_df,
             max_df=max_df,
-            max_words=counting.words,
-            shown=not quiet,
+            replace=replace,
+            restart=restart,
+            random_state=seed,
+            device=device,
+            verbose=not quiet,
         )
-    except OtherRun as error:  # there it is a matter of folders, here of an option
-        raise InvalidParameter(
-            f"{checkpoint} holds the state of an interrupted training with other settings or "
-            f"documents ({', '.join(error.changed)}). Give the options it was begun with to go on, "
-            "or add --restart to start anew."
-        ) from error
-    remark_reading(documents.report, quiet=quiet, json=json)
-    remark_empty(built.n_empty, quiet=quiet)
+    except TrainingInterrupted as stop:
+        model, stopped = stop.model, stop
     if json:
         print_json(
             {
-                "model": str(built.folder),
-                "documents": built.n_documents,
-                "without_words": built.n_empty,
-                "vocabulary": len(built.text_model.vocabulary),
+                "model": str(model.path),
+                "documents": len(model.store),
+                "without_words": model.store.n_wordless,
+                "vocabulary": len(model.vocabulary),
                 "topics": topics,
-                "updates": model.n_updates_,
-                "interrupted": built.interrupted,
+                "updates": model.estimator.n_updates_,
+                "interrupted": stopped is not None,
                 "read": documents.report.to_dict(),
             }
         )
-    if built.interrupted:
-        kept = f" The model that was in {out} is untouched." if built.folder != out else ""
+    if stopped is not None:
         raise KeyboardInterrupt(
-            f"the model in {built.folder} is usable as it is, after "
-            f"{count_of(model.n_updates_, 'update')}.{kept} Run the same command again to go on "
-            "from there; --restart starts anew."
+            f"{stopped} Run the same command again to go on from there; --restart starts anew."
         )
-    remark(
-        f"{count_of(built.n_documents, 'document')}, "
-        f"{count_of(len(built.text_model.vocabulary), 'word')}, "
-        f"{count_of(topics, 'topic')}: saved to {out}",
-        quiet=quiet or json,
-    )
-    if built.n_documents < 4 * topics:
+    n = len(model.store)
+    sizes = (n, "document"), (len(model.vocabulary), "word"), (topics, "topic")
+    summary = ", ".join(count_of(*size) for size in sizes)
+    remark(f"{summary}: saved to {out}", quiet=quiet or json)
+    if n < 4 * topics:
         remark(
-            f"{count_of(built.n_documents, 'document')} are few for {topics} topics, which will "
-            "say little. Fewer (--topics) or more documents make clearer ones.",
+            f"{count_of(n, 'document')} are few for {topics} topics, which will say little. Fewer "
+            "(--topics) or more documents make clearer ones.",
             quiet=quiet or json,
         )
     remark(f'Try: docboltz topics {out}   docboltz search {out} "…"', quiet=quiet or json)

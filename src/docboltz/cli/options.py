@@ -1,16 +1,25 @@
-"""Arguments and options that several commands share."""
+"""Arguments and options that several commands share, and how messages name options."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from docboltz.errors import InvalidParameter
+from docboltz.errors import InvalidParameter, Spelling, require
 
 RECIPES = ("quick", "full", "density", "paper")
 """As in `docboltz.training.recipes`, which would take seconds to import."""
+CALLED = {
+    "n_components": "topics",
+    "max_words": "words",
+    "random_state": "seed",
+    "share": "validation",
+    "n": "top",
+}
+"""Options that are not named as the parameters of Python are."""
 
 ModelFolder = Annotated[
     Path, typer.Argument(metavar="MODEL", help="Folder of a model made by 'docboltz fit'.")
@@ -19,21 +28,60 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no rema
 Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
 Device = Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")]
 Neighbours = Annotated[int, typer.Option("--top", "-k", min=1, help="How many to show.")]
+By = Annotated[
+    str, typer.Option("--by", help="both, topics or words: what a document's score counts.")
+]
+
+
+class OptionNames(Spelling):
+    """The options of one command, in messages: `--min-df` where Python has `min_df`.
+
+    >>> names = OptionNames(["min_df", "stem", "words"])
+    >>> names.subject("count", "min_df"), names.setting("stem=False"), names.setting("max_words")
+    ('--min-df', '--no-stem', '--words')
+    >>> names.subject("FixedLatentWords", "m")
+    "The 'm' parameter of FixedLatentWords"
+    """
+
+    def __init__(self, parameters: Iterable[str]) -> None:
+        self._parameters = set(parameters)
+
+    def _option(self, name: str) -> str | None:
+        called = CALLED.get(name, name)
+        found = next((each for each in (called, name) if each in self._parameters), None)
+        return None if found is None else found.replace("_", "-")
+
+    def subject(self, owner: str, name: str) -> str:
+        """The option, or the parameter where the command has no such option."""
+        option = self._option(name)
+        return super().subject(owner, name) if option is None else f"--{option}"
+
+    def setting(self, mention: str) -> str:
+        """The option with its value, as it is typed."""
+        name, equals, value = mention.partition("=")
+        option = self._option(name)
+        if option is None:
+            return mention
+        if not equals or value == "True":
+            return f"--{option}"
+        return f"--no-{option}" if value == "False" else f"--{option} {value}"
 
 
 def require_recipe(name: str) -> None:
     """Refuse a recipe nobody knows."""
-    if name not in RECIPES:
-        known = f"{', '.join(RECIPES[:-1])} or {RECIPES[-1]}"
-        raise InvalidParameter(f"--recipe must be {known}. Got {name!r} instead.")
+    known = f"{', '.join(RECIPES[:-1])} or {RECIPES[-1]}"
+    require(name in RECIPES, "docboltz", "recipe", known, name)
 
 
 def latent_words_of(given: str) -> int | Literal["auto"]:
     """The number of latent words, or "auto"."""
     if given == "auto":
         return "auto"
-    if not given.isdecimal():
+    if not given.isdecimal() or len(given) > 12:
         raise InvalidParameter(
-            f"--latent-words must be auto or a whole number of at least 0. Got {given!r} instead."
+            owner="docboltz",
+            name="latent_words",
+            expected="auto or a whole number of at least 0",
+            got=given,
         )
     return int(given)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
-import typer
-from rich.console import Console
-from rich.table import Table
+from docboltz.progress import remark as _remark
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from docboltz.answers import Hits
 
 UNFOLDED = 10_000  # columns: more than any row of a table needs
 
@@ -16,19 +20,32 @@ UNFOLDED = 10_000  # columns: more than any row of a table needs
 def remark(message: str, *, quiet: bool = False) -> None:
     """Say something on standard error that is not the answer."""
     if not quiet:
-        typer.echo(message, err=True)
+        _remark(printable(message))
 
 
 def print_json(value: Any) -> None:
-    """Print one JSON value on standard output, in ASCII, which every encoding can write."""
-    typer.echo(json.dumps(value, indent=2))
+    """Print one JSON value on standard output, in UTF-8 whatever the terminal's encoding."""
+    text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+    data = text.encode("utf-8", "backslashreplace")
+    stream = getattr(sys.stdout, "buffer", None)
+    if stream is None:
+        sys.stdout.write(text)
+    else:
+        sys.stdout.flush()
+        stream.write(data)
+        stream.flush()
 
 
-def print_table(title: str | None, columns: dict[str, str], rows: list[list[str]]) -> None:
+def print_table(
+    title: str | None, columns: dict[str, str], rows: Iterable[Sequence[str | Text]]
+) -> None:
     """Print a table: `columns` maps headings to "left", "right" or "cut".
 
     A "cut" column is one line a row: on a terminal what does not fit is left out.
     """
+    from rich.console import Console
+    from rich.table import Table
+
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
     for heading, justify in columns.items():
         if justify == "cut" and sys.stdout.isatty():
@@ -38,10 +55,28 @@ def print_table(title: str | None, columns: dict[str, str], rows: list[list[str]
             side = "right" if justify == "right" else "left"
             table.add_column(heading, justify=side, overflow="fold")  # type: ignore[arg-type]
     for row in rows:
-        table.add_row(*map(printable, row))
+        table.add_row(*(printable(cell) if isinstance(cell, str) else cell for cell in row))
     # Piped into another program, a row stays on one line, as that program expects.
     width = None if sys.stdout.isatty() else UNFOLDED
     Console(width=width, highlight=False, markup=False, emoji=False).print(table)
+
+
+def print_hits(title: str | None, hits: Hits) -> None:
+    """Print hits with the query's own words in bold, the best piece of each text."""
+    from rich.text import Text
+
+    columns = {"score": "right", "id": "left", "labels": "left", "text": "cut"}
+    rows: list[list[str | Text]] = []
+    for hit in hits:
+        text, bold = Text(), False
+        for piece in hit.snippet(mark=("\0", "\0")).split("\0"):
+            text.append(printable(piece), "bold" if bold else "")
+            bold = not bold
+        rows.append([f"{hit.score:.3f}", hit.id, ", ".join(hit.labels), text])
+    if not any(hit.labels for hit in hits):
+        del columns["labels"]
+        rows = [[score, id, text] for score, id, _, text in rows]
+    print_table(title, columns, rows)
 
 
 def printable(text: str) -> str:
@@ -60,7 +95,7 @@ def remark_empty(n: int, *, quiet: bool) -> None:
         remark(f"{n:,} {have} no word of the vocabulary", quiet=quiet)
 
 
-def remark_unknown(words: list[str]) -> None:
+def remark_unknown(words: Sequence[str]) -> None:
     """Say which words of a query did not count."""
     if words:
         remark(f"Not in the vocabulary: {', '.join(words)}")

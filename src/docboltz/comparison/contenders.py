@@ -10,7 +10,7 @@ from typing import Any
 from docboltz.baselines import LSI, DocNADE, LatentDirichletAllocation, TfIdf, Unigram
 from docboltz.errors import is_whole, require
 from docboltz.estimator.models import OverReplicatedSoftmax, ReplicatedSoftmax
-from docboltz.training.recipes import Recipe, recipe
+from docboltz.training.recipes import Recipe, find_recipe
 
 QUICK_SWEEPS, QUICK_UPDATES = 100, 2000
 """Effort of LDA and DocNADE beside the quick recipe; beside others it is their default."""
@@ -34,7 +34,7 @@ class Effort:
     def __post_init__(self) -> None:
         some = is_whole(self.topics) and self.topics >= 1
         require(some, "Effort", "topics", "a whole number of at least 1", self.topics)
-        recipe(self.recipe)  # refuses a name it does not know
+        find_recipe(self.recipe, "Effort")  # refuses a name it does not know
 
     @property
     def quick(self) -> bool:
@@ -43,7 +43,7 @@ class Effort:
 
     def phases(self) -> Recipe:
         """Settings of both phases of the softmax models."""
-        found = recipe(self.recipe)
+        found = find_recipe(self.recipe, "Effort")
         if self.updates is not None:
             found["pretraining"] = dataclasses.replace(found["pretraining"], updates=self.updates)
             if (finetuning := found["finetuning"]) is not None:

@@ -158,6 +158,8 @@ class TextAnalysis:
                 f"TextAnalysis has no settings {', '.join(map(repr, unknown))}.",
                 hint="If they come from a saved model, a newer version of docboltz saved it.",
             )
+        if not isinstance(settings, Mapping):
+            raise InvalidParameter("Settings of TextAnalysis are a mapping.")
         values = dict(settings)
         if isinstance(values.get("stop_words"), list):
             values["stop_words"] = tuple(values["stop_words"])
@@ -175,7 +177,7 @@ class TextAnalysis:
         if _RARE.search(text) is None:
             return _word_pattern().findall(text)
         has_emoji = _EMOJI_SIGN.search(text) is not None
-        words = (_word_or_emoji_pattern() if has_emoji else _word_pattern()).findall(text)
+        words = (word_pattern() if has_emoji else _word_pattern()).findall(text)
         return [piece for word in words for piece in _pieces(word)]
 
     def _stop_words(self) -> frozenset[str]:
@@ -278,7 +280,7 @@ def _word_pattern() -> re.Pattern[str]:
 
 
 @lru_cache(maxsize=1)
-def _word_or_emoji_pattern() -> re.Pattern[str]:
+def word_pattern() -> re.Pattern[str]:
     """Apart from the other, which is faster: few texts have emoji."""
     return re.compile(f"{EMOJI_PATTERN}|{_word_pattern().pattern}")
 

@@ -11,20 +11,17 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from docboltz.device import choose_device, draw_seed, random_state_of
-from docboltz.errors import (
-    TrainingDiverged,
-    is_whole,
-    require,
-)
+from docboltz.device import choose_device, draw_seed, random_state_of, share
+from docboltz.errors import TrainingDiverged, is_whole, require
 from docboltz.estimator.checkpoints import Checkpoint
 from docboltz.estimator.density import Density
 from docboltz.estimator.reading import ReadsCounts
-from docboltz.estimator.saving import SETTINGS, describe, restore
+from docboltz.estimator.saving import describe, restore
+from docboltz.estimator.settings import Configured
 from docboltz.inference import (
     Inference,
     draw_documents,
@@ -43,29 +40,21 @@ from docboltz.training.finetune import Finetuning, MaximumLikelihood
 from docboltz.training.pretrain import ContrastiveDivergence, Pretraining
 from docboltz.training.run import History, Run
 from docboltz.training.trainer import Phase
-from docboltz.training.validation import HeldOut, Validation, hold_out
+from docboltz.training.validation import HeldOut, hold_out
 
 
 class TopicModel(
-    ReadsCounts, Density, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+    ReadsCounts, Density, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Configured
 ):
     """What the two models share: all but the choice of latent words."""
-
-    n_components: int
-    pretraining: Pretraining | None
-    finetuning: Finetuning | None
-    validation: Validation | None
-    checkpoint: str | os.PathLike[str] | None
-    inference: Inference
-    device: str
-    random_state: Any
-    verbose: bool
 
     components_: NDArray[np.float32]
     intercept_visible_: NDArray[np.float32]
     intercept_hidden_: NDArray[np.float32]
     latent_words_: LatentWords
     word_frequency_: NDArray[np.float32]
+    pretraining_: Pretraining
+    finetuning_: Finetuning | None
     n_updates_: int
     history_: History
     n_features_in_: int
@@ -74,7 +63,7 @@ class TopicModel(
     _rng: np.random.RandomState
 
     def _choose_latent_words(self, n: Tensor) -> LatentWords:
-        """Settle the rule for latent words, given the lengths of the training documents."""
+        """Choose the rule for latent words, given the lengths of the training documents."""
         raise NotImplementedError
 
     # ---- learning ----
@@ -88,9 +77,10 @@ class TopicModel(
             Raw word counts. Documents without a word are left out, with a warning.
         y : ignored
 
-        Starts anew, whatever was learnt before, unless there is a checkpoint to go on from. Ctrl-C
-        finishes the update and raises KeyboardInterrupt; training that diverges raises
-        TrainingDiverged. In both cases the model holds what was learnt until then.
+        Starts anew, whatever was learnt before, unless there is a checkpoint to go on from. Where
+        documents or settings are refused, a fitted model stays as it was. Ctrl-C finishes the
+        update and raises KeyboardInterrupt; training that diverges raises TrainingDiverged. In both
+        cases the model holds what was learnt until then.
         """
         checkpoint = self.fit_keeping_checkpoint(X)
         if checkpoint is not None:
@@ -99,12 +89,23 @@ class TopicModel(
 
     def fit_keeping_checkpoint(self, X: ArrayLike) -> Checkpoint | None:
         """Fit, and leave the checkpoint, if there is one, to be removed when the model is safe."""
-        self._forget()
+        with self._unchanged_if_refused():
+            run, checkpoint = self._prepare(X)
+        self._learn(run, checkpoint)
+        return checkpoint
+
+    def _prepare(self, X: ArrayLike) -> tuple[Run, Checkpoint | None]:
+        """Drop what an earlier fit learnt and set up the run, from its checkpoint if there is one.
+
+        What can be refused is refused here.
+        """
+        self._drop_learnt()
         counts = self._training_counts(X, "fit", reset=True)
         parameters, device = self._begin(counts), self._device
-        phases: list[Phase] = [ContrastiveDivergence(self._pretraining)]
-        if self.finetuning is not None:
-            phases.append(MaximumLikelihood(self.finetuning))
+        phases: list[Phase] = [ContrastiveDivergence(self._in_force("pretraining"))]
+        finetuning = self._in_force("finetuning")
+        if finetuning is not None:
+            phases.append(MaximumLikelihood(finetuning))
         checkpoint, left, seed = None, None, draw_seed(self._rng)
         if self.checkpoint is not None:
             checkpoint = Checkpoint(self.checkpoint, self, counts, device)
@@ -127,8 +128,7 @@ class TopicModel(
         )
         if left is not None:
             run.restore(*left)
-        self._learn(run, checkpoint)
-        return checkpoint
+        return run, checkpoint
 
     def partial_fit(self, X: ArrayLike, y: object = None) -> Self:
         """Go once through X in minibatches by contrastive divergence; the first call sets it up.
@@ -138,16 +138,23 @@ class TopicModel(
         latent words and the first word biases are those of the first call. `updates`, `finetuning`,
         `validation` and `checkpoint` play no part.
         """
+        with self._unchanged_if_refused():
+            run = self._prepare_pass(X)
+        self._learn(run, None)
+        self._velocity = {name: v.cpu().numpy() for name, v in run.velocity.items()}
+        return self
+
+    def _prepare_pass(self, X: ArrayLike) -> Run:
+        """Set up one pass through X."""
         first = not hasattr(self, "components_")
         counts = self._training_counts(X, "partial_fit", reset=first)
         parameters = self._begin(counts) if first else self._resume()
         documents = Documents.of(counts, self.latent_words_, self._device)
         if self._automatic is None:  # later calls may bring too few documents to judge by
-            self._automatic = Pretraining().settled(self.n_components, documents)
-        asked = self._pretraining
+            self._automatic = Pretraining().completed(self.n_components, documents)
+        asked: Pretraining = self._in_force("pretraining")
         updates = math.ceil(len(counts) / asked.batch_size)
         settings = replace(asked.filled_from(self._automatic), updates=updates)
-        before = [] if first else self.history_
         run = Run(
             parameters,
             documents,
@@ -155,12 +162,11 @@ class TopicModel(
             seed=draw_seed(self._rng),
             first=0 if first else self.n_updates_,
         )
+        if not first:
+            run.history.extend(self.history_)
         for name, velocity in (self._velocity or {}).items():
-            run.velocity[name].copy_(torch.from_numpy(velocity))
-        self._learn(run, None)
-        self.history_ = [*before, *run.history]
-        self._velocity = {name: v.cpu().numpy() for name, v in run.velocity.items()}
-        return self
+            run.velocity[name].copy_(share(velocity))
+        return run
 
     def _learn(self, run: Run, checkpoint: Checkpoint | None) -> None:
         """Go through the run and keep what it learns, as far as it gets."""
@@ -174,15 +180,11 @@ class TopicModel(
             if isinstance(error, TrainingDiverged):
                 checkpoint.remove()  # to go on would be to diverge again
                 raise
-            said = f"Stopped after {run.updates:,} updates."
+            message = f"Stopped after {run.updates:,} updates."
             if run.saved:
-                said += f" The same call goes on from {checkpoint.path}."
-            raise KeyboardInterrupt(said) from None
+                message += f" The same call goes on from {checkpoint.path}."
+            raise KeyboardInterrupt(message) from None
         self._keep(run)
-
-    @property
-    def _pretraining(self) -> Pretraining:
-        return self.pretraining if self.pretraining is not None else Pretraining()
 
     def _begin(self, counts: SparseCounts) -> Parameters:
         """Set up the untrained model."""
@@ -195,7 +197,7 @@ class TopicModel(
         return Parameters.initial(
             self.n_components,
             frequency.to(counts.counts.dtype),
-            scale=self._pretraining.initial_scale,
+            scale=self._in_force("pretraining").initial_scale,
             generator=torch.Generator(self._device).manual_seed(draw_seed(self._rng)),
         )
 
@@ -206,8 +208,8 @@ class TopicModel(
         require(same, type(self).__name__, "n_components", expected, self.n_components)
         return self._parameters(copy=True)
 
-    def _forget(self) -> None:
-        """Drop what an earlier fit learnt, so that a fit that fails leaves no half of a model."""
+    def _drop_learnt(self) -> None:
+        """Drop what an earlier fit learnt, so that no half of it is mixed with what comes."""
         for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("_")]:
             delattr(self, name)
         self._velocity = self._automatic = None
@@ -218,7 +220,14 @@ class TopicModel(
         self.components_ = p.W.T.cpu().numpy().T
         self.intercept_hidden_, self.intercept_visible_ = p.a.cpu().numpy(), p.b.cpu().numpy()
         self.n_updates_, self.history_ = run.updates, run.history
+        phases = [phase.settings for phase in run.begun]
+        self.pretraining_, self.finetuning_ = phases[0], phases[1] if len(phases) > 1 else None
         self._velocity = None  # as large as W: kept between partial fits only
+
+    @property
+    def has_density_(self) -> bool:
+        """Whether the model was last trained by maximum likelihood: its density is worth a look."""
+        return self.finetuning_ is not None
 
     # ---- using ----
 
@@ -238,7 +247,7 @@ class TopicModel(
             A document without words gets 1/2 for every topic from fast inference, and the mean
             field of its latent words alone from mean-field inference.
         """
-        inference = self._inference(inference)
+        inference = self._chosen_inference(inference)
         counts = self._fitted_counts(X, "transform")
         return infer_topics(self._parameters(), counts, self.latent_words_, inference)
 
@@ -262,7 +271,7 @@ class TopicModel(
         array of shape (n_documents, n_words), or with `top` a pair of arrays of shape
         (n_documents, top): columns, likeliest first, and their probabilities.
         """
-        inference = self._inference(inference)
+        inference = self._chosen_inference(inference)
         counts = self._fitted_counts(X, "predict_words")
         owner, K = f"{type(self).__name__}.predict_words", self.n_features_in_
         allowed = top is None or (is_whole(top) and 1 <= top <= K)
@@ -280,7 +289,8 @@ class TopicModel(
         Each comes from its own Gibbs chain, so documents are independent; more `sweeps` bring a
         chain nearer to the model's distribution, at F = 128 and long documents never quite there.
         Contrastive divergence makes good features but a poor density: expect texts that repeat a
-        few words, above all at lengths the training documents do not have.
+        few words, above all at lengths the training documents do not have. `random_state` is the
+        seed; None for the model's.
         """
         check_is_fitted(self)
         asked = np.asarray(lengths)
@@ -295,7 +305,7 @@ class TopicModel(
             "a whole number of at least 1",
             sweeps,
         )
-        seed = draw_seed(random_state_of(random_state, owner))
+        seed = self._seed(random_state, owner)
         generator = torch.Generator(self._device).manual_seed(seed)
         p, policy = self._parameters(), self.latent_words_
         return draw_documents(p, asked, policy, sweeps=sweeps, generator=generator)
@@ -310,31 +320,14 @@ class TopicModel(
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, device: str = "auto") -> Self:
         """Read a model of this class that `save` wrote, for use on `device`."""
-        return restore([cls], *load_model(path), device=device)
+        return restore([cls], *load_model(path), path=path, device=device)
 
     # ---- between scikit-learn and the equations ----
 
     def _training_counts(self, X: ArrayLike, method: str, *, reset: bool) -> SparseCounts:
-        """Check settings and X; leave documents without words out."""
-        name = type(self).__name__
-        whole = is_whole(self.n_components) and self.n_components >= 1
-        require(whole, name, "n_components", "a whole number of at least 1", self.n_components)
-        for setting, kind in SETTINGS.items():
-            value = getattr(self, setting)
-            fits = value is None or isinstance(value, kind)
-            require(fits, name, setting, f"a docboltz.{kind.__name__} or None", value)
-        path = self.checkpoint is None or isinstance(self.checkpoint, str | os.PathLike)
-        require(path, name, "checkpoint", "the path of a folder or None", self.checkpoint)
-        self._inference(None)
+        """Check parameters and X; leave documents without words out."""
+        self._check_parameters()
         return to_torch(self._nonempty_counts(X, method, reset=reset))
-
-    def _inference(self, choice: Inference | None) -> Inference:
-        choice = self.inference if choice is None else choice
-        expected = "'fast' or 'mean_field'"
-        require(
-            choice in ("fast", "mean_field"), type(self).__name__, "inference", expected, choice
-        )
-        return choice
 
     @property
     def _device(self) -> torch.device:
@@ -343,7 +336,7 @@ class TopicModel(
     def _parameters(self, *, copy: bool = False) -> Parameters:
         """W, a, b on the device; shared with the arrays of the estimator where that is possible."""
         arrays = (self.components_.T, self.intercept_hidden_, self.intercept_visible_)
-        tensors = [torch.from_numpy(np.ascontiguousarray(array)) for array in arrays]
+        tensors = [share(np.ascontiguousarray(array)) for array in arrays]
         W, a, b = (t.to(self._device, copy=copy) for t in tensors)
         return Parameters(W.T, a, b)
 

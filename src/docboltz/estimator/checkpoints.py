@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,8 +33,11 @@ class Checkpoint:
         CHECKPOINT.require_writable(path)  # before training, not after
         self.path = Path(path)
         settings = plain_parameters(model)
-        for name in ("verbose", "inference"):
-            del settings[name]  # they change nothing in training
+        for name in ("recipe", "verbose", "inference"):
+            del settings[name]  # they change nothing in training, beyond the phases below
+        for name in ("pretraining", "finetuning"):
+            phase = model._in_force(name)
+            settings[name] = phase and asdict(phase)
         self._identity = {
             "model": type(model).__name__,
             **settings,
@@ -52,8 +56,8 @@ class Checkpoint:
             return None
         arrays, settings = load_model(self.path, CHECKPOINT)
         with CHECKPOINT.trusting(self.path):
-            there, here = dict(settings["run"]), self._identity
-            changed = sorted(name for name in here if here[name] != there.get(name))
+            saved, own = dict(settings["run"]), self._identity
+            changed = sorted(name for name in own if own[name] != saved.get(name))
             facts = dict(settings["facts"])
         if changed:
             error = OtherRun(

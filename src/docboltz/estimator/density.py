@@ -12,15 +12,18 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from docboltz.device import draw_seed, random_state_of
+from docboltz.device import seed_of_method, share
 from docboltz.errors import (
+    PYTHON,
     InvalidCounts,
+    NoDensityWarning,
+    Spelling,
     UncertainLikelihoodWarning,
     is_whole,
     require,
     warn_user,
 )
-from docboltz.likelihood import Method, Numerator, numerator
+from docboltz.likelihood import Method, Numerator, TopicStates, numerator
 from docboltz.model.counts import SparseCounts
 from docboltz.model.exact import MAX_TOPICS
 from docboltz.model.latent_words import LatentWords
@@ -31,14 +34,30 @@ from docboltz.sampling.ais import anneal_temperatures
 from docboltz.sampling.annealing import LogPartition, anneal
 
 FIRST_PARTICLES, MORE_PARTICLES = 128, 1024
-"""Of each replica in a first run, and in a second one for lengths where the first is not sure."""
+"""Of each replica in a first run, and in a second one for lengths whose error is then too large."""
 FEW_TOPICS = 16
-"""Up to so many, the sum over all their states is exact, and faster than particles."""
-SURE = 0.25
+"""Up to so many, the sum over all their states is faster than particles."""
+WANTED_ERROR = 0.25
 """Standard error of log ζ, in nats, that needs no second run."""
-UNSURE = 0.5
+LARGEST_ERROR = 0.5
 """Standard error of log ζ, in nats, beyond which a figure is not to be trusted. Where one of the
 replicas outweighs all others it is 1, however far they are apart."""
+
+PartitionMethod = Literal["exact", "annealing", "ais"]
+
+
+def no_density(spelling: Spelling = PYTHON) -> str:
+    """What a likelihood is worth after contrastive divergence alone.
+
+    >>> no_density()[-56:]
+    "fit with recipe='full' or recipe='density' to have one."
+    """
+    full, density = (spelling.setting(f"recipe={name}") for name in ("'full'", "'density'"))
+    return (
+        "This model was trained by contrastive divergence alone, as the recipe 'quick' does, which "
+        "makes good features and no density worth the name: its likelihoods mean little. "
+        f"Fit with {full} or {density} to have one."
+    )
 
 
 @dataclass(frozen=True)
@@ -89,7 +108,7 @@ def measure_perplexity(
     of_numerator = of_partition = 0.0
     if error is not None:
         of_numerator = float((error / n)[some].square().sum().sqrt()) / L
-    if partition is not None:
+    if partition is not None and bool(partition.error.any()):
         # Errors of log ζ at different lengths go together: let each replica make its own mean.
         means = (partition.replicas[:, some] / n[some]).mean(1)
         of_partition = float(means.std()) / math.sqrt(len(means))
@@ -112,88 +131,77 @@ class Density:
 
     latent_words_: LatentWords
     word_frequency_: NDArray[np.float32]
+    random_state: Any
     verbose: bool
 
     def log_partition(
         self,
         lengths: ArrayLike,
         *,
-        method: Literal["annealing", "ais"] = "annealing",
+        method: PartitionMethod | None = None,
         replicas: int = 8,
         particles: int | None = None,
         sweeps: int = 1,
         random_state: Any = None,
     ) -> LogPartition:
-        """Estimate log ζ(D) for documents of D = N + M words, all lengths from one annealing run.
+        """Give log ζ(N + M) for documents of N words, with the latent words M they get.
 
-        Modes that particles miss are found by mean field and added. By default there are 128
-        particles in each replica, and lengths where that leaves an error above a quarter of a nat
-        get theirs from a second run with 1,024. Warns where the standard error is above half a nat:
-        use more `particles` or `sweeps` there. `method="ais"` is the paper's way, for comparison:
-        128 chains and 1,000 temperatures for each length, which must be whole.
+        Parameters
+        ----------
+        lengths : N of one or more documents.
+        method : "exact" (at most 20 topics: sums over all their states), "annealing" (all lengths
+            from one run of weighted particles), or "ais", the paper's way, for comparison: 128
+            chains and 1,000 temperatures for each length, which must be whole. By default exact
+            with at most 16 topics, and annealing otherwise.
+        replicas, particles, sweeps : effort of annealing. By default there are 128 particles in
+            each replica, and lengths where that leaves an error above a quarter of a nat get theirs
+            from a second run with 1,024. Modes that particles miss are found by mean field and
+            added.
+        random_state : seed of the estimate; None for the model's.
+
+        Warns where the standard error is above half a nat: use more `particles` or `sweeps` there.
         """
-        check_is_fitted(self)
-        d = torch.as_tensor(np.asarray(lengths, dtype=np.float64)).reshape(-1)
+        n = self._lengths(lengths, "log_partition", "lengths")
+        effort = {"replicas": replicas, "particles": particles, "sweeps": sweeps}
         owner = f"{type(self).__name__}.log_partition"
-        ok = len(d) > 0 and bool((d >= 0).all()) and bool(d.isfinite().all())
-        require(ok, owner, "lengths", "numbers of at least 0, one or more", lengths)
-        known = method in ("annealing", "ais")
-        require(known, owner, "method", "'annealing' or 'ais'", method)
-        for name, value, least in (
-            ("replicas", replicas, 2),
-            ("particles", 1 if particles is None else particles, 1),
-            ("sweeps", sweeps, 1),
-        ):
-            ok = is_whole(value) and value >= least
-            require(ok, owner, name, f"a whole number of at least {least}", value)
-        p = self._parameters()
-        generator = self._density_generator(p, random_state)
-        there = d.to(p.W.device)
-        if method == "ais":
-            found = anneal_temperatures(p, there.round(), generator=generator)
-        else:
+        d = n + self.latent_words_(n)
+        return self._log_zeta(d, method, effort, owner, self._seed(random_state, owner))
 
-            def annealed(particles: int) -> LogPartition:
-                with progress_bar("log Z", "words", shown=self.verbose) as show:
-                    return anneal(
-                        p,
-                        there,
-                        replicas=replicas,
-                        particles=particles,
-                        sweeps=sweeps,
-                        generator=generator,
-                        show=show,
-                    )
-
-            found = annealed(particles or FIRST_PARTICLES)
-            if particles is None and float(found.error.max()) > SURE:
-                found = found.surer(annealed(MORE_PARTICLES), SURE)
-        worst = int(found.error.argmax())
-        if float(found.error[worst]) > UNSURE:
-            warn_user(
-                f"log ζ is uncertain: at D = {float(found.d[worst]):g} its standard error is "
-                f"{float(found.error[worst]):.1f} nats, and an underestimate flatters the model. "
-                "More particles or sweeps make it surer; so does fine-tuning.",
-                UncertainLikelihoodWarning,
-            )
-        return found
+    def log_zeta(
+        self,
+        d: ArrayLike,
+        *,
+        method: PartitionMethod | None = None,
+        replicas: int = 8,
+        particles: int | None = None,
+        sweeps: int = 1,
+        random_state: Any = None,
+    ) -> LogPartition:
+        """Give log ζ(D) for D words, latent ones included: `log_partition` at D itself."""
+        lengths = self._lengths(d, "log_zeta", "d")
+        effort = {"replicas": replicas, "particles": particles, "sweeps": sweeps}
+        owner = f"{type(self).__name__}.log_zeta"
+        return self._log_zeta(lengths, method, effort, owner, self._seed(random_state, owner))
 
     def score_samples(
-        self, X: ArrayLike, *, method: Method | None = None, random_state: Any = 0
+        self, X: ArrayLike, *, method: Method | None = None, random_state: Any = None
     ) -> NDArray[np.float64]:
         """Give log p(v) of each document's words, in nats.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (n_documents, n_words)
-        method : "exact" (few topics: sums over all their states), "bound" (the paper's mean-field
-            lower bound), "importance" (weighted particles, annealed over the latent words: nearly
-            exact). By default exact without latent words or with at most 16 topics, and importance
-            otherwise.
-        random_state : seed of the estimates.
+        method : "exact" (at most 20 topics: sums over all their states, log ζ included),
+            "importance" (weighted particles, annealed over the latent words: nearly exact) or
+            "bound" (the paper's mean-field lower bound on the sum over topics). Without latent
+            words that sum has a closed form, and all three have it. log ζ is exact with at most 16
+            topics and annealed with more, by "importance" and "bound". By default exact with at
+            most 16 topics, and importance otherwise.
+        random_state : seed of the estimates; None for the model's.
 
         The probability is that of the word sequence: no multinomial coefficient. Words outside the
-        vocabulary do not count. A document without words has probability 1.
+        vocabulary do not count. A document without words has probability 1. Warns where the model
+        was trained by contrastive divergence alone: that makes no density worth the name.
         """
         n, found, partition = self._likelihood(X, "score_samples", method, random_state)[1:]
         value = found.value - partition.value
@@ -204,11 +212,12 @@ class Density:
         return -math.log(self.perplexity(X).value)
 
     def perplexity(
-        self, X: ArrayLike, *, method: Method | None = None, random_state: Any = 0
+        self, X: ArrayLike, *, method: Method | None = None, random_state: Any = None
     ) -> Perplexity:
         """Perplexity per word as the paper defines it: each document counts once.
 
-        Documents without words are left out and counted.
+        Parameters and warnings are those of `score_samples`. Documents without words are left out
+        and counted.
         """
         method, n, found, partition = self._likelihood(X, "perplexity", method, random_state)
         return measure_perplexity(
@@ -223,9 +232,9 @@ class Density:
     def unigram_perplexity(self, X: ArrayLike) -> float:
         """Perplexity of the same kind by the words' shares of the training documents alone."""
         counts = self._fitted_counts(X, "unigram_perplexity")
-        said = unigram_log_likelihood(counts, torch.from_numpy(self.word_frequency_))
+        log_p = unigram_log_likelihood(counts, share(self.word_frequency_))
         owner = f"{type(self).__name__}.unigram_perplexity"
-        return measure_perplexity(owner, said, counts.lengths.double(), method="exact").value
+        return measure_perplexity(owner, log_p, counts.lengths.double(), method="exact").value
 
     def _likelihood(
         self, X: ArrayLike, caller: str, method: Method | None, random_state: Any
@@ -237,26 +246,120 @@ class Density:
         m = self.latent_words_(n)
         owner = f"{type(self).__name__}.{caller}"
         if method is None:
-            small = p.n_topics <= FEW_TOPICS or not bool(m.any())
-            method = "exact" if small else "importance"
+            method = "exact" if p.n_topics <= FEW_TOPICS else "importance"
         known = method in ("exact", "bound", "importance")
         require(known, owner, "method", "'exact', 'bound', 'importance' or None", method)
-        feasible = method != "exact" or p.n_topics <= MAX_TOPICS or not bool(m.any())
-        few = f"'bound' or 'importance': 'exact' sums over 2^F states, and F ≤ {MAX_TOPICS}"
-        require(feasible, owner, "method", few, method)
-        generator = self._density_generator(p, random_state)
-        with progress_bar("Likelihood", "documents", shown=self.verbose) as show:
-            found = numerator(p, counts, m, method, generator=generator, show=show)
+        _require_enumerable(p, method, owner, "'bound' or 'importance'")
+        seed = self._seed(random_state, owner)
+        if not self.has_density_:
+            warn_user(no_density(), NoDensityWarning)
         lengths, where = torch.unique(n + m, return_inverse=True)
-        partition = self.log_partition(lengths.cpu().numpy(), random_state=random_state)
+        states = None
+        if method == "exact":
+            states = self._topic_states(p)
+            partition = LogPartition.exact(lengths, states.log_zeta(lengths))
+        generator = torch.Generator(p.W.device).manual_seed(seed)
+        with progress_bar("Likelihood", "documents", shown=self.verbose) as show:
+            found = numerator(p, counts, m, method, generator=generator, states=states, show=show)
+        if states is None:
+            partition = self._log_zeta(lengths, None, {}, owner, seed)
         return method, n, found, partition.at(where)
 
-    def _density_generator(self, p: Parameters, random_state: Any) -> torch.Generator:
-        seed = draw_seed(random_state_of(random_state, type(self).__name__))
-        return torch.Generator(p.W.device).manual_seed(seed)
+    def _log_zeta(
+        self,
+        d: Tensor,
+        method: PartitionMethod | None,
+        effort: dict[str, int | None],
+        owner: str,
+        seed: int,
+    ) -> LogPartition:
+        """log ζ at the lengths `d`, with its error; `effort` is that of annealing."""
+        p = self._parameters()
+        if method is None:
+            method = "exact" if p.n_topics <= FEW_TOPICS else "annealing"
+        known = method in ("exact", "annealing", "ais")
+        require(known, owner, "method", "'exact', 'annealing', 'ais' or None", method)
+        _require_enumerable(p, method, owner, "'annealing' or 'ais'")
+        for name, value in effort.items():
+            least = 2 if name == "replicas" else 1
+            ok = (is_whole(value) and value >= least) or (name == "particles" and value is None)  # type: ignore[operator]
+            require(ok, owner, name, f"a whole number of at least {least}", value)
+        d = d.to(p.W.device)
+        generator = torch.Generator(p.W.device).manual_seed(seed)
+        if method == "exact":
+            return LogPartition.exact(d, self._topic_states(p).log_zeta(d))
+        if method == "ais":
+            with progress_bar("log Z", "lengths", shown=self.verbose) as show:
+                found = anneal_temperatures(p, d.round(), generator=generator, show=show)
+        else:
+            found = self._annealed(p, d, effort, generator)
+        worst = int(found.error.argmax())
+        if float(found.error[worst]) > LARGEST_ERROR:
+            warn_user(
+                f"log ζ is uncertain: at D = {float(found.d[worst]):g} its standard error is "
+                f"{float(found.error[worst]):.1f} nats, and an underestimate flatters the model. "
+                "More particles or sweeps make the error smaller; so does fine-tuning.",
+                UncertainLikelihoodWarning,
+            )
+        return found
+
+    def _annealed(
+        self,
+        p: Parameters,
+        d: Tensor,
+        effort: dict[str, int | None],
+        generator: torch.Generator,
+    ) -> LogPartition:
+        """One annealing run, and where that is not enough a second with more particles."""
+        given = {name: value for name, value in effort.items() if value is not None}
+        if "particles" in given:
+            return self._anneal(p, d, generator, "log Z", given)
+        found = self._anneal(p, d, generator, "log Z", given | {"particles": FIRST_PARTICLES})
+        if float(found.error.max()) <= WANTED_ERROR:
+            return found
+        more = self._anneal(p, d, generator, "log Z again", given | {"particles": MORE_PARTICLES})
+        return found.refined(more, WANTED_ERROR)
+
+    def _anneal(
+        self,
+        p: Parameters,
+        d: Tensor,
+        generator: torch.Generator,
+        label: str,
+        effort: dict[str, int],
+    ) -> LogPartition:
+        with progress_bar(label, "words", shown=self.verbose) as show:
+            return anneal(p, d, generator=generator, show=show, **effort)
+
+    def _topic_states(self, p: Parameters) -> TopicStates:
+        with progress_bar("Topic states", "states", shown=self.verbose) as show:
+            return TopicStates(p, show)
+
+    def _lengths(self, given: ArrayLike, method: str, name: str) -> Tensor:
+        """Lengths a method was given, as float64: (L,)."""
+        check_is_fitted(self)
+        lengths = torch.as_tensor(np.array(given, dtype=np.float64)).reshape(-1)
+        ok = len(lengths) > 0 and bool((lengths >= 0).all()) and bool(lengths.isfinite().all())
+        owner = f"{type(self).__name__}.{method}"
+        require(ok, owner, name, "numbers of at least 0, one or more", given)
+        return lengths
+
+    def _seed(self, random_state: Any, owner: str) -> int:
+        return seed_of_method(random_state, self.random_state, owner)
+
+    @property
+    def has_density_(self) -> bool:
+        """Whether likelihoods mean something."""
+        raise NotImplementedError
 
     def _parameters(self, *, copy: bool = False) -> Parameters:
         raise NotImplementedError
 
     def _fitted_counts(self, X: ArrayLike, method: str) -> SparseCounts:
         raise NotImplementedError
+
+
+def _require_enumerable(p: Parameters, method: str, owner: str, others: str) -> None:
+    """Refuse to sum over more topic states than fit into memory."""
+    expected = f"{others}: 'exact' sums over 2^F topic states, for F ≤ {MAX_TOPICS} topics"
+    require(method != "exact" or p.n_topics <= MAX_TOPICS, owner, "method", expected, method)

@@ -15,6 +15,7 @@ from docboltz.model.latent_words import FixedLatentWords, LatentWords, automatic
 from docboltz.storage import Arrays, load_model
 from docboltz.training.finetune import Finetuning
 from docboltz.training.pretrain import Pretraining
+from docboltz.training.recipes import RecipeName
 from docboltz.training.validation import Validation
 
 
@@ -27,16 +28,26 @@ class OverReplicatedSoftmax(TopicModel):
     latent_words : how many latent words M strengthen the prior of each document: a whole number, a
         policy (`FixedLatentWords`, `ProportionalLatentWords`, `LatentWordsUpTo`), or "auto": five
         times the mean length of the training documents, at least 50 and at most 100.
-    pretraining : settings of contrastive divergence, a `Pretraining`; None for its defaults.
-    finetuning : settings of maximum-likelihood training after it, a `Finetuning`; None for none.
+    recipe : how the model is trained. "quick": contrastive divergence alone, good features in a
+        minute and no density. "full": maximum likelihood after it, better features and a density.
+        "density": much longer, for the best likelihoods. "paper": section 4.2 of the paper.
+    pretraining : settings of contrastive divergence instead of the recipe's, a `Pretraining`.
+    finetuning : settings of maximum likelihood instead of the recipe's, a `Finetuning`. Parts of
+        both are parameters too: `set_params(pretraining__updates=500)` starts from the recipe's.
     validation : hold documents out, stop each phase when they get no better, and keep the best
         state: a `Validation`; None to learn from all documents to the end.
     checkpoint : folder where the state of training is saved every minute and on Ctrl-C. A fit with
         the same settings and documents goes on from there, to the same bits; at its end the folder
-        is removed.
+        is removed. One folder is for one run: a model with a checkpoint cannot be cloned, which
+        grid search and cross-validation do.
     inference : how `transform` infers topics, "fast" or "mean_field".
     device : "auto" (CUDA where there is one), "cpu", "cuda", "cuda:1", ….
-    random_state : seed; the same seed on the same machine gives the same bits.
+    random_state : seed of everything random, one rule for all methods and models. `fit` draws from
+        it, and the same seed on the same machine gives the same bits. Other methods that draw
+        (`sample`, `score_samples`, `perplexity`, `score`, `log_partition`, `log_zeta`) derive a
+        stream of their own from it: with a whole number, the same call gives the same numbers every
+        time; with a RandomState they draw from it; with None numbers are fresh. Their own
+        `random_state`, where it is given, is used instead.
     verbose : show a progress bar on a terminal.
 
     Attributes
@@ -46,6 +57,10 @@ class OverReplicatedSoftmax(TopicModel):
     intercept_hidden_ : topic biases a of shape (n_components,).
     latent_words_ : the policy in force.
     word_frequency_ : share of each word in the training documents, the unigram model.
+    pretraining_, finetuning_ : settings of the phases it went through, what was left open chosen;
+        None without fine-tuning, or where `partial_fit` has moved the model since.
+    has_density_ : whether it was last trained by maximum likelihood; without that, likelihoods
+        mean little.
     n_updates_ : minibatches learnt from.
     history_ : what was seen on the way, a dictionary every 100 updates: phase, update, rate, mean
         activity of the topics, how the chains of fine-tuning mix, and measures on held-out
@@ -66,6 +81,7 @@ class OverReplicatedSoftmax(TopicModel):
         n_components: int = 128,
         *,
         latent_words: int | LatentWords | Literal["auto"] = "auto",
+        recipe: RecipeName = "quick",
         pretraining: Pretraining | None = None,
         finetuning: Finetuning | None = None,
         validation: Validation | None = None,
@@ -77,6 +93,7 @@ class OverReplicatedSoftmax(TopicModel):
     ) -> None:
         self.n_components = n_components
         self.latent_words = latent_words
+        self.recipe = recipe
         self.pretraining = pretraining
         self.finetuning = finetuning
         self.validation = validation
@@ -113,6 +130,7 @@ class ReplicatedSoftmax(TopicModel):
         self,
         n_components: int = 128,
         *,
+        recipe: RecipeName = "quick",
         pretraining: Pretraining | None = None,
         finetuning: Finetuning | None = None,
         validation: Validation | None = None,
@@ -123,6 +141,7 @@ class ReplicatedSoftmax(TopicModel):
         verbose: bool = False,
     ) -> None:
         self.n_components = n_components
+        self.recipe = recipe
         self.pretraining = pretraining
         self.finetuning = finetuning
         self.validation = validation
@@ -138,9 +157,12 @@ class ReplicatedSoftmax(TopicModel):
 
 def load(path: str | os.PathLike[str], *, device: str = "auto") -> TopicModel:
     """Read a saved model of either kind, for use on `device`."""
-    return assemble(*load_model(path), device=device)
+    return assemble(*load_model(path), path=path, device=device)
 
 
-def assemble(arrays: Arrays, settings: dict[str, Any], *, device: str) -> TopicModel:
-    """Put together what was saved, whichever of the models it is."""
-    return restore([OverReplicatedSoftmax, ReplicatedSoftmax], arrays, settings, device=device)
+def assemble(
+    arrays: Arrays, settings: dict[str, Any], *, path: str | os.PathLike[str], device: str
+) -> TopicModel:
+    """Put together what was saved in `path`, whichever of the models it is."""
+    kinds: list[type[TopicModel]] = [OverReplicatedSoftmax, ReplicatedSoftmax]
+    return restore(kinds, arrays, settings, path=path, device=device)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -36,6 +38,17 @@ class ReadsCounts:
             )
             counts = counts[n > 0]
         return counts
+
+    @contextmanager
+    def _unchanged_if_refused(self) -> Iterator[None]:
+        """Put all attributes back if something is refused: a fitted model stays what it was."""
+        before = dict(vars(self))
+        try:
+            yield
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
 
     def _fitted_counts(self, X: ArrayLike, method: str) -> SparseCounts:
         """Check X against the fitted model."""

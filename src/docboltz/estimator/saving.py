@@ -2,64 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from docboltz.errors import InvalidModelFile, is_whole
-from docboltz.model.latent_words import (
-    FixedLatentWords,
-    LatentWords,
-    LatentWordsUpTo,
-    ProportionalLatentWords,
-)
-from docboltz.storage import Arrays
+from docboltz.errors import InvalidModelFile, is_whole, shown
+from docboltz.estimator.settings import SETTINGS
+from docboltz.model.latent_words import LatentWords, policy_from_dict, policy_to_dict
+from docboltz.storage import MODEL, Arrays
 from docboltz.training.finetune import Finetuning
 from docboltz.training.pretrain import Pretraining
-from docboltz.training.validation import Validation
 
 if TYPE_CHECKING:
     from docboltz.estimator.base import TopicModel
 
 Model = TypeVar("Model", bound="TopicModel")
 
-POLICIES: dict[str, Callable[..., LatentWords]] = {
-    policy.__name__: policy
-    for policy in (FixedLatentWords, ProportionalLatentWords, LatentWordsUpTo)
-}
-
-SETTINGS: dict[str, type[Any]] = {
-    "pretraining": Pretraining,
-    "finetuning": Finetuning,
-    "validation": Validation,
-}
-"""Parameters of a model that are settings of their own."""
-
-
-def policy_to_dict(policy: LatentWords) -> dict[str, Any]:
-    """Describe a policy by plain values.
-
-    >>> policy_to_dict(FixedLatentWords(100))
-    {'policy': 'FixedLatentWords', 'm': 100}
-    """
-    return {"policy": type(policy).__name__, **vars(policy)}
-
-
-def policy_from_dict(description: dict[str, Any]) -> LatentWords:
-    """Make the policy that `policy_to_dict` described.
-
-    >>> policy_from_dict({"policy": "LatentWordsUpTo", "n_max": 300})
-    LatentWordsUpTo(n_max=300)
-    """
-    settings = dict(description)
-    return POLICIES[settings.pop("policy")](**settings)
-
 
 def describe(model: TopicModel) -> tuple[Arrays, dict[str, Any]]:
     """Take a fitted model apart: arrays for safetensors, settings for JSON."""
+    model._check_parameters()  # what is saved has to load
     arrays: Arrays = {
         "components": model.components_,
         "intercept_visible": model.intercept_visible_,
@@ -70,6 +35,10 @@ def describe(model: TopicModel) -> tuple[Arrays, dict[str, Any]]:
         "model": type(model).__name__,
         "parameters": plain_parameters(model),
         "latent_words": policy_to_dict(model.latent_words_),
+        "phases": {
+            "pretraining": asdict(model.pretraining_),
+            "finetuning": model.finetuning_ and asdict(model.finetuning_),
+        },
         "updates": model.n_updates_,
         "history": model.history_,
     }
@@ -93,61 +62,88 @@ def plain_parameters(model: TopicModel) -> dict[str, Any]:
     return {k: v.item() if isinstance(v, np.generic) else v for k, v in params.items()}
 
 
-def restore(kinds: list[type[Model]], arrays: Arrays, settings: Any, *, device: str) -> Model:
-    """Put a saved model of one of the given classes together again."""
-    try:
-        return _restored({kind.__name__: kind for kind in kinds}, arrays, settings, device)
-    except InvalidModelFile:
-        raise
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InvalidModelFile(
-            f"The saved model does not hold what this version of docboltz needs "
-            f"({type(error).__name__}: {error}). It may come from a newer one: upgrade docboltz."
-        ) from error
-
-
-def _restored(
-    kinds: dict[str, type[Model]], arrays: Arrays, settings: dict[str, Any], device: str
+def restore(
+    kinds: list[type[Model]],
+    arrays: Arrays,
+    settings: dict[str, Any],
+    *,
+    path: str | os.PathLike[str],
+    device: str,
 ) -> Model:
-    if settings["model"] not in kinds:
-        raise InvalidModelFile(
-            f"This is a saved {settings['model']}, not a {' or '.join(kinds)}. Use "
-            f"docboltz.load, or {settings['model']}.load if the class is your own."
-        )
-    params = dict(settings["parameters"])
+    """Put a model of one of the given classes together again, from what was saved in `path`.
+
+    Whoever wrote the folder, it gives a model like any other or is refused.
+    """
+    with MODEL.trusting(path):
+        by_name, name = {kind.__name__: kind for kind in kinds}, settings["model"]
+        if name not in by_name:
+            other = shown(name).strip("'")
+            raise InvalidModelFile(
+                f"This is a saved {other}, not a {' or '.join(by_name)}.",
+                hint=f"Use docboltz.load, or {other}.load if the class is your own.",
+            )
+        model = by_name[name](**_parameters(settings["parameters"]), device=device)
+        model._check_parameters()
+        model.latent_words_ = policy_from_dict(settings["latent_words"])
+        phases = settings["phases"]
+        model.pretraining_ = Pretraining(**phases["pretraining"])
+        tuned = phases["finetuning"]
+        model.finetuning_ = None if tuned is None else Finetuning(**tuned)
+        _require(is_whole(settings["updates"]) and settings["updates"] >= 0, "updates")
+        _require(_is_history(settings["history"]), "history")
+        model.n_updates_, model.history_ = settings["updates"], settings["history"]
+        _restore_arrays(model, arrays)
+        if "feature_names" in settings:
+            names = settings["feature_names"]
+            words = isinstance(names, list) and all(isinstance(name, str) for name in names)
+            _require(words and len(names) == model.n_features_in_, "feature_names")
+            model.feature_names_in_ = np.array(names, dtype=object)
+        # Not the stream that drew the initial weights, and another after every further update.
+        seed = model.random_state
+        model._rng = np.random.RandomState(None if seed is None else [seed, model.n_updates_])
+        return model
+
+
+def _parameters(described: dict[str, Any]) -> dict[str, Any]:
+    """Parameters of a model out of what JSON holds of them."""
+    params = dict(described)
     if isinstance(params.get("latent_words"), dict):
         params["latent_words"] = policy_from_dict(params["latent_words"])
     for name, kind in SETTINGS.items():
-        if params.get(name) is not None:  # models saved before there was such a thing lack it
+        if params[name] is not None:
             params[name] = kind(**params[name])
-    model = kinds[settings["model"]](**params, device=device)
+    _require(params["random_state"] is None or is_whole(params["random_state"]), "random_state")
+    return params
+
+
+def _is_history(history: Any) -> bool:
+    """Tell whether this is a list of what was seen on the way."""
+    plain = str | int | float | None
+    return isinstance(history, list) and all(
+        isinstance(entry, dict) and all(isinstance(value, plain) for value in entry.values())
+        for entry in history
+    )
+
+
+def _restore_arrays(model: TopicModel, arrays: Arrays) -> None:
     F, K = arrays["components"].shape
+    _require(F >= 1 and K >= 1, "components")
     model.components_ = np.ascontiguousarray(_checked(arrays, "components", (F, K)).T).T
     model.intercept_visible_ = _checked(arrays, "intercept_visible", (K,))
     model.intercept_hidden_ = _checked(arrays, "intercept_hidden", (F,))
-    if "word_frequency" in arrays:
-        model.word_frequency_ = _checked(arrays, "word_frequency", (K,))
-    else:  # a model saved before it was kept: its word biases began there
-        share = np.exp(model.intercept_visible_ - model.intercept_visible_.max())
-        model.word_frequency_ = share / share.sum()
-    model.latent_words_ = policy_from_dict(settings["latent_words"])
-    model.n_updates_ = int(settings["updates"])
-    model.history_ = settings.get("history", [])
+    model.word_frequency_ = _checked(arrays, "word_frequency", (K,))
+    _require((model.word_frequency_ > 0).all(), "word_frequency")
     model.n_features_in_ = K
-    if "feature_names" in settings:
-        names = np.array(settings["feature_names"], dtype=object)
-        if names.shape != (K,):
-            raise ValueError(f"{len(names)} feature names for {K} features")
-        model.feature_names_in_ = names
-    # Not the stream that drew the initial weights, and another one after every further update.
-    seed = model.random_state
-    model._rng = np.random.RandomState(None if seed is None else [seed, model.n_updates_])
-    return model
 
 
 def _checked(arrays: Arrays, name: str, shape: tuple[int, ...]) -> NDArray[np.float32]:
     """An array of the expected kind, with nothing in it that training cannot have made."""
     array = arrays[name]
-    if array.shape != shape or array.dtype != np.float32 or not np.isfinite(array).all():
-        raise ValueError(f"{name} must be finite float32 of shape {shape}")
+    fits = array.shape == shape and array.dtype == np.float32
+    _require(fits and np.isfinite(array).all(), name)
     return array
+
+
+def _require(ok: object, name: str) -> None:
+    if not ok:
+        raise ValueError(f"{name} is not a model's")

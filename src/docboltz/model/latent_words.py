@@ -1,16 +1,23 @@
 """How many latent words M a document of N words gets (sections 3.4 and 5 of the paper).
 
-Each policy is a function N ↦ M on tensors of lengths. Latent words are counted in whole words.
+Each policy is a function N ↦ M on tensors of lengths, or on NumPy's arrays of them. Latent words
+are counted in whole words. Nothing here imports torch: a search has to know M and must not wait.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-
-from torch import Tensor
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from docboltz.errors import is_number, is_whole, require
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Lengths = TypeVar("Lengths", bound=Any)
+"""A torch tensor or a NumPy array of floating-point numbers."""
 
 MOST_LATENT_WORDS = 1_000_000
 MOST_LATENT_WORDS_PER_WORD = 1000
@@ -21,13 +28,19 @@ class LatentWords(ABC):
     """A rule that gives every document its number of latent words."""
 
     @abstractmethod
-    def __call__(self, n: Tensor) -> Tensor:
+    def __call__(self, n: Lengths) -> Lengths:
         """M for documents of n words: same shape and type as `n`."""
 
 
-def _whole(m: Tensor, like: Tensor) -> Tensor:
+def _double(n: Any) -> Any:
+    return n.double() if hasattr(n, "double") else n.astype("float64")
+
+
+def _whole(m: Any, like: Any) -> Any:
     """Round to whole words, halves up, alike for float32 and float64 lengths."""
-    return (m + 0.5 + 1e-9).floor().clamp_min(0).to(like.dtype)
+    rounded = (m + 0.5 + 1e-9) // 1
+    rounded = rounded * (rounded > 0)
+    return rounded.to(like.dtype) if hasattr(like, "double") else rounded.astype(like.dtype)
 
 
 @dataclass(frozen=True)
@@ -41,9 +54,9 @@ class FixedLatentWords(LatentWords):
         require(ok, "FixedLatentWords", "m", "a whole number from 0 to 1,000,000", self.m)
         object.__setattr__(self, "m", int(self.m))  # NumPy's numbers cannot be saved
 
-    def __call__(self, n: Tensor) -> Tensor:
+    def __call__(self, n: Lengths) -> Lengths:
         """Give every document M = m."""
-        return n.new_full(n.shape, self.m)
+        return n * 0 + self.m  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
@@ -57,9 +70,9 @@ class ProportionalLatentWords(LatentWords):
         require(ok, "ProportionalLatentWords", "c", "a number from 0 to 1,000", self.c)
         object.__setattr__(self, "c", float(self.c))  # NumPy's numbers cannot be saved
 
-    def __call__(self, n: Tensor) -> Tensor:
+    def __call__(self, n: Lengths) -> Lengths:
         """Give M = cN in whole words."""
-        return _whole(self.c * n.double(), n)
+        return _whole(self.c * _double(n), n)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
@@ -76,9 +89,31 @@ class LatentWordsUpTo(LatentWords):
         require(ok, "LatentWordsUpTo", "n_max", "a whole number from 1 to 1,000,000", self.n_max)
         object.__setattr__(self, "n_max", int(self.n_max))  # NumPy's numbers cannot be saved
 
-    def __call__(self, n: Tensor) -> Tensor:
+    def __call__(self, n: Lengths) -> Lengths:
         """Give what is missing to N_max."""
-        return _whole(self.n_max - n.double(), n)
+        return _whole(self.n_max - _double(n), n)  # type: ignore[no-any-return]
+
+
+def policy_to_dict(policy: LatentWords) -> dict[str, Any]:
+    """Describe a policy by plain values.
+
+    >>> policy_to_dict(FixedLatentWords(100))
+    {'policy': 'FixedLatentWords', 'm': 100}
+    """
+    return {"policy": type(policy).__name__, **vars(policy)}
+
+
+def policy_from_dict(description: Mapping[str, Any]) -> LatentWords:
+    """Make the policy that `policy_to_dict` described.
+
+    >>> policy_from_dict({"policy": "LatentWordsUpTo", "n_max": 300})
+    LatentWordsUpTo(n_max=300)
+    """
+    settings = dict(description)
+    kinds: dict[str, Callable[..., LatentWords]] = {
+        kind.__name__: kind for kind in (FixedLatentWords, ProportionalLatentWords, LatentWordsUpTo)
+    }
+    return kinds[settings.pop("policy")](**settings)
 
 
 def automatic_latent_words(mean_length: float) -> FixedLatentWords:

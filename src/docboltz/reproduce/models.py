@@ -11,7 +11,7 @@ from docboltz.errors import DocboltzError
 from docboltz.estimator.models import OverReplicatedSoftmax, ReplicatedSoftmax
 from docboltz.model.latent_words import LatentWordsUpTo, ProportionalLatentWords
 from docboltz.training.finetune import Finetuning
-from docboltz.training.recipes import recipe
+from docboltz.training.recipes import RECIPES
 
 
 class Unavailable(DocboltzError):
@@ -46,7 +46,7 @@ FULL = Effort(
     datasets=("20news-2000", "rcv1v2-27k"),
     n_topics=(128, 512),
     n_seeds=3,
-    topic_model=dict(recipe("full")),
+    topic_model=dict(RECIPES["full"]),
     chooses_penalty=True,
     n_documents=1000,
     longest=1000,
@@ -57,7 +57,7 @@ QUICK = Effort(
     n_topics=(128,),
     n_seeds=1,
     topic_model={
-        "pretraining": recipe("full")["pretraining"],
+        "pretraining": RECIPES["full"]["pretraining"],
         "finetuning": Finetuning(updates=600, batch_size=256, rungs=128, bridge=32, sweeps=2),
     },
     chooses_penalty=False,
@@ -112,7 +112,7 @@ class Kind:
         """What goes into it where so much goes into others."""
         if not self.for_density:
             return usual
-        return replace(usual, topic_model=dict(recipe("density")))
+        return replace(usual, topic_model=dict(RECIPES["density"]))
 
     def takes_part(self, effort: Effort, dataset: str, n_topics: int, seed: int) -> bool:
         """Tell whether it is trained with this number of topics, 0 for none, and this seed."""

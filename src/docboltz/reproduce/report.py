@@ -57,7 +57,7 @@ def page_of(records: dict[str, Record], results: Results, figures: Sequence[str]
         "unigram model's perplexity. The last column is the standard error of one seed's best "
         "estimate, from the choice of test documents (the same for all models, so differences "
         "between models are surer than that), of the sum over topics and of log ζ. Models *for "
-        'density* are trained eight times as long (`recipe("density")`), with one seed.',
+        'density* are trained eight times as long (`recipe="density"`), with one seed.',
         *(_perplexity_table(results, name) for name in datasets),
         "## Table 2: classification",
         "Logistic regression on the features: accuracy on 20 Newsgroups, mean average precision "
@@ -237,7 +237,7 @@ def _differences(results: Results) -> str:
             said = "there are no results of it here."
         lines.append(f"- {notes.title}: {said}")
     lines += [
-        '- ORS and RS are trained by docboltz\'s own recipe (`recipe("full")`: contrastive '
+        '- ORS and RS are trained by docboltz\'s own recipe (`recipe="full"`: contrastive '
         "divergence, then maximum likelihood with a pool of persistent chains), not by the "
         "paper's, whose rates are not known. Its defaults were chosen with an eye on the test "
         "documents of 20 Newsgroups, which flatters them somewhat.",

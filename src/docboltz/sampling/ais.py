@@ -10,6 +10,7 @@ C chains, L lengths, F topic units, K words.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -22,10 +23,22 @@ from docboltz.sampling.chains import gibbs_sweep, sample_topics
 
 
 def anneal_temperatures(
-    p: Parameters, d: Tensor, *, chains: int = 128, steps: int = 1000, generator: Random
+    p: Parameters,
+    d: Tensor,
+    *,
+    chains: int = 128,
+    steps: int = 1000,
+    generator: Random,
+    show: Callable[[int, int], None] = lambda done, total: None,
 ) -> LogPartition:
-    """Estimate log ζ for the whole lengths `d` (L,), each by `chains` runs of so many steps."""
-    found = [_one_length(p, float(each), chains, steps, generator) for each in d]
+    """Estimate log ζ for the whole lengths `d` (L,), each by `chains` runs of so many steps.
+
+    `show` is told how many lengths are done, and of how many.
+    """
+    found = []
+    for number, each in enumerate(d, 1):
+        found.append(_one_length(p, float(each), chains, steps, generator))
+        show(number, len(d))
     log_weight = torch.stack(found, 1)  # (C, L)
     value = torch.logsumexp(log_weight, 0) - math.log(chains)
     error = (log_weight - value).exp().std(0) / math.sqrt(chains)

@@ -36,7 +36,7 @@ from docboltz.sampling.modes import Survey, log_sums_by
 KEPT = 0.99
 """Effective share of the particles that a step of D leaves. At the same work small steps with one
 sweep each make smaller errors than large steps with several."""
-UNSURE = 0.1
+LARGE_ERROR = 0.1
 """Error of a mode's sum, relative to ζ, above which particles are not relied on alone."""
 RESAMPLE_BELOW = 0.5
 """Effective share of the particles below which they are resampled."""
@@ -79,20 +79,37 @@ class LogPartition:
             missed=self.missed[index],
         )
 
-    def surer(self, other: LogPartition, sure: float) -> LogPartition:
-        """The other run's estimates where this one's error is above `sure`."""
-        here = self.error <= sure
+    @classmethod
+    def exact(cls, d: Tensor, value: Tensor) -> LogPartition:
+        """What enumeration gives: no error, and nothing missed."""
+        none = torch.zeros_like(value)
+        return cls(
+            d=d,
+            value=value,
+            error=none,
+            replicas=value[None],
+            effective=torch.ones_like(value),
+            acceptance=1.0,
+            resamplings=0,
+            steps=0,
+            anchor=0.0,
+            missed=none,
+        )
+
+    def refined(self, other: LogPartition, largest_error: float) -> LogPartition:
+        """The other run's estimates where this one's error is above `largest_error`."""
+        good = self.error <= largest_error
         return LogPartition(
             d=self.d,
-            value=torch.where(here, self.value, other.value),
-            error=torch.where(here, self.error, other.error),
-            replicas=torch.where(here, self.replicas, other.replicas),
-            effective=torch.where(here, self.effective, other.effective),
+            value=torch.where(good, self.value, other.value),
+            error=torch.where(good, self.error, other.error),
+            replicas=torch.where(good, self.replicas, other.replicas),
+            effective=torch.where(good, self.effective, other.effective),
             acceptance=other.acceptance,
             resamplings=self.resamplings + other.resamplings,
             steps=self.steps + other.steps,
             anchor=other.anchor,
-            missed=torch.where(here, self.missed, other.missed),
+            missed=torch.where(good, self.missed, other.missed),
         )
 
 
@@ -161,7 +178,7 @@ def anneal(
 
 
 class _Sums:
-    """What particles and modes have said of the lengths passed so far, each replica for itself.
+    """What particles and modes give for the lengths passed so far, each replica for itself.
 
     `found` (R, L) is log ζ, `missed` (L,) the share of it that particles had missed.
     """
@@ -203,16 +220,16 @@ def together(by_particles: Tensor, by_draws: Tensor, sound: Tensor) -> tuple[Ten
 
     The sum over the states of each of n modes is known twice, from particles that are there (R, n)
     and from draws around the mode. Draws count where particles have missed a part, and where they
-    are `sound` (n,) and the particles' error matters to the whole; to take the surer one of each
-    would be to take the one that happened to see less. The sum over all other states, the last of
-    `by_particles` (R, n + 1), is known from particles alone.
+    are `sound` (n,) and the particles' error matters to the whole; to take the one of the smaller
+    error each time would be to take the one that happened to see less. The sum over all other
+    states, the last of `by_particles` (R, n + 1), is known from particles alone.
     """
     scale = torch.maximum(by_particles.max(), by_draws.max())
     inside, draws = ((part - scale).exp() for part in (by_particles[:, :-1], by_draws))
     spread, spread_of_draws = (part.std(0) / math.sqrt(len(part)) for part in (inside, draws))
     lacking = draws.mean(0) - inside.mean(0)
     missed = lacking > 3 * torch.hypot(spread, spread_of_draws)  # (n,)
-    matters = spread > UNSURE * (by_particles - scale).exp().mean(0).sum()
+    matters = spread > LARGE_ERROR * (by_particles - scale).exp().mean(0).sum()
     use_draws = missed | (sound & matters & (spread_of_draws < spread))
     parts = torch.where(use_draws, by_draws, by_particles[:, :-1])
     found = torch.logsumexp(torch.cat([parts, by_particles[:, -1:]], 1), 1)

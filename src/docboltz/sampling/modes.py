@@ -115,7 +115,7 @@ class Survey:
         # To look from every word at every length would cost more than all the rest.
         p, length, below = self._p, GRID**i, i - i % EVERY
         looks = [self._look(k) for k in (below, below + EVERY)]
-        mean = _distinct(p, length, settle(p, length, torch.cat(looks), 10))
+        mean = _distinct(p, length, iterate(p, length, torch.cat(looks), 10))
         generator = torch.Generator(p.W.device).manual_seed(self._seed + i)
         return _surroundings(p, length, mean, self._replicas, generator)
 
@@ -135,21 +135,21 @@ def find_modes(p: Parameters, d: float) -> Tensor:
         words = words[torch.topk(p.b, MOST_STARTS).indices]
     best = words[:0]
     for some in torch.split(words, max(1, BLOCK_ENTRIES // p.n_words)):  # (≤ size, F)
-        mean = settle(p, d, torch.sigmoid(min(d, 20.0) * (some + p.a)), FIRST_STEPS)
+        mean = iterate(p, d, torch.sigmoid(min(d, 20.0) * (some + p.a)), FIRST_STEPS)
         together = torch.cat([best, mean])
         best = _distinct(p, d, together, most=8 * MOST_MODES, negligible=math.inf)
-    return _distinct(p, d, settle(p, d, best, FURTHER_STEPS))
+    return _distinct(p, d, iterate(p, d, best, FURTHER_STEPS))
 
 
-def settle(p: Parameters, d: float, mean: Tensor, steps: int) -> Tensor:
+def iterate(p: Parameters, d: float, mean: Tensor, steps: int) -> Tensor:
     """μ ← σ(D (W softmax(b + Wᵀμ) + a)), so many times: mean field without a document.  (n, F)."""
-    settled = []
+    found = []
     for block in torch.split(mean, max(1, BLOCK_ENTRIES // p.n_words)):
         now = block
         for _ in range(steps):
             now = torch.sigmoid(d * (word_mean(p, now) @ p.W.T + p.a))
-        settled.append(now)
-    return torch.cat(settled)
+        found.append(now)
+    return torch.cat(found)
 
 
 def mode_bound(p: Parameters, d: float, mean: Tensor) -> Tensor:

@@ -1,1 +1,4 @@
-"""Features → search: a collection's feature vectors on disk, and exact cosine search in them."""
+"""Vectors → hits: a collection's features and words on disk, and exact search in them.
+
+NumPy and SciPy's sparse matrices only: a search must not wait for torch to be imported.
+"""

@@ -1,4 +1,4 @@
-"""What to show of a hit: id, labels and snippet of each document, in a Parquet file.
+"""What to show of a hit: id, labels and text of each document, in a Parquet file.
 
 The file is cut into row groups of equal size (but for the last), so that the group of a row is
 known without a search. pyarrow takes 0.1 s to import and is imported when first needed.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import mmap
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,20 +17,21 @@ from typing import Any
 
 import numpy as np
 
-from docboltz.search.manifest import unusable
-from docboltz.search.nearest import Rows
+from docboltz.errors import InvalidModelFile
+from docboltz.search.words import Rows
 
 ROWS_PER_GROUP = 512  # a hit costs a row group: ten take 1 ms at 512 rows, 24 ms at 8,192
 SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
-class Hit:
-    """What a store knows of a document besides its features."""
+class StoredDocument:
+    """What a store knows of a document besides its features and words."""
 
     id: str
     labels: tuple[str, ...]
-    snippet: str
+    text: str
+    """Its text, or the beginning of a long one."""
 
 
 def is_text(value: object) -> bool:
@@ -46,7 +47,7 @@ class DocumentWriter:
         import pyarrow.parquet as pq
 
         self._schema = pa.schema(
-            [("id", pa.string()), ("labels", pa.list_(pa.string())), ("snippet", pa.string())]
+            [("id", pa.string()), ("labels", pa.list_(pa.string())), ("text", pa.string())]
         )
         self._parquet = pq.ParquetWriter(
             path,
@@ -56,11 +57,11 @@ class DocumentWriter:
             write_statistics=False,  # no query uses them, and they make the footer slow to read
             write_page_checksum=True,
         )
-        self._waiting: list[Hit] = []  # less than a row group
+        self._waiting: list[StoredDocument] = []  # less than a row group
 
-    def append(self, hits: list[Hit]) -> None:
+    def append(self, documents: list[StoredDocument]) -> None:
         """Add documents at the end."""
-        self._waiting += hits
+        self._waiting += documents
         full = len(self._waiting) // ROWS_PER_GROUP * ROWS_PER_GROUP
         if full:
             self._write(self._waiting[:full])
@@ -77,10 +78,10 @@ class DocumentWriter:
         with suppress(OSError):  # a full disk has no room for the footer either
             self._parquet.close()
 
-    def _write(self, hits: list[Hit]) -> None:
+    def _write(self, documents: list[StoredDocument]) -> None:
         import pyarrow as pa
 
-        columns = {name: [getattr(hit, name) for hit in hits] for name in self._schema.names}
+        columns = {name: [getattr(d, name) for d in documents] for name in self._schema.names}
         table = pa.table(columns, schema=self._schema)
         self._parquet.write_table(table, row_group_size=ROWS_PER_GROUP)
 
@@ -88,13 +89,13 @@ class DocumentWriter:
 class Documents:
     """Reads documents by row. Mapped at once, because a rebuild may remove the file later on."""
 
-    def __init__(self, store: Path, file: Path) -> None:
-        """`store` is the folder to blame in messages."""
-        self._store, self._name = store, file.name
+    def __init__(self, file: Path, damaged: Callable[[str], InvalidModelFile]) -> None:
+        """`damaged` makes the error for a file that cannot be read."""
+        self._damaged, self._name = damaged, file.name
         with open(file, "rb") as stream:
             self._map = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
 
-    def take(self, rows: Rows) -> list[Hit]:
+    def take(self, rows: Rows) -> list[StoredDocument]:
         """The documents of these rows, in their order."""
         if not len(rows):
             return []
@@ -102,14 +103,23 @@ class Documents:
             size = self._metadata.row_group(0).num_rows
             groups, nth = np.unique(rows // size, return_inverse=True)
             table = self._open(self._metadata).read_row_groups(groups.tolist(), use_threads=False)
-            found = table.take(nth * size + rows % size).to_pylist()
-        return [Hit(each["id"], tuple(each["labels"]), each["snippet"]) for each in found]
+            # Not by take, for which pyarrow imports pandas where there is one: 0.1 s.
+            places = (nth * size + rows % size).tolist()
+            found = [table.slice(place, 1).to_pylist()[0] for place in places]
+        return [StoredDocument(each["id"], tuple(each["labels"]), each["text"]) for each in found]
 
     def row_of(self, id: str) -> int | None:
         """The row of the document with this id, if there is one."""
+        import pyarrow as pa
         import pyarrow.compute as pc
 
-        row = int(pc.index(self._ids, id).as_py()) if is_text(id) else -1
+        if not is_text(id):
+            return None
+        # Made of buffers: for pa.scalar(id) pyarrow imports pandas where there is one, 0.1 s.
+        data = id.encode()
+        ends = np.array([0, len(data)], np.int32)
+        wanted = pa.StringArray.from_buffers(1, pa.py_buffer(ends), pa.py_buffer(data))[0]
+        row = int(pc.index(self._ids, wanted).as_py())
         return row if row >= 0 else None
 
     @cached_property
@@ -136,6 +146,5 @@ class Documents:
 
         try:
             yield
-        except (OSError, pa.ArrowException) as error:
-            what = f"is damaged: {self._name} cannot be read ({error})"
-            raise unusable(self._store, what) from error
+        except (OSError, pa.ArrowException, KeyError, TypeError, IndexError) as error:
+            raise self._damaged(f"{self._name} cannot be read ({error})") from error

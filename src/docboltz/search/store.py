@@ -1,18 +1,34 @@
-"""A store, opened: search in it, and fetch what to show. n documents, F features, Q queries."""
+"""A store, opened: search in it, and fetch what to show. n documents, F features, K words.
+
+A folder of `store.json` and a build with the files that `search.writer` names.
+"""
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import csr_array
 
-from docboltz.errors import InvalidParameter, require
-from docboltz.search.documents import Documents, Hit
-from docboltz.search.manifest import DOCUMENTS, FEATURES, Fingerprint, Manifest, unusable
-from docboltz.search.nearest import Cosines, Rows, nearest
-from docboltz.search.vectors import Floats, checked_vectors, is_whole, unit_vectors
+from docboltz.errors import InvalidParameter, is_whole, require
+from docboltz.files import Opened, StrPath
+from docboltz.search.documents import Documents, StoredDocument
+from docboltz.search.nearest import Best, Queries, Weights, nearest
+from docboltz.search.vectors import Floats, checked_vectors, unit_vectors
+from docboltz.search.words import Rows, WordIndex
+from docboltz.search.writer import DOCUMENTS, FEATURES, STORE
+
+By = Literal["both", "topics", "words"]
+
+WORDS_PER_TOPIC_COSINE = 0.3
+"""What the words' cosine counts for beside that of topics. Chosen on validation documents of eight
+collections, whole ones and three or six of their words as queries: benchmarks/search_score.py."""
+WEIGHTS: dict[str, Weights] = {
+    "both": Weights(1 / (1 + WORDS_PER_TOPIC_COSINE), 1 - 1 / (1 + WORDS_PER_TOPIC_COSINE)),
+    "topics": Weights(1.0, 0.0),
+    "words": Weights(0.0, 1.0),
+}
 
 
 class SearchStore:
@@ -20,96 +36,118 @@ class SearchStore:
 
     >>> import tempfile
     >>> from docboltz.search.writer import StoreWriter
+    >>> counts = csr_array([[1, 0], [1, 2]])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with StoreWriter(folder, n_features=2, model="doctest") as writer:
-    ...         writer.append([[3, 4], [0, 1]], ["a", "b"], [["sport"], []], ["A goal.", "Rain."])
+    ...     with StoreWriter(folder, n_features=2, n_words=2, model="doctest") as writer:
+    ...         texts = ["A goal.", "Rain."]
+    ...         writer.append([[3, 4], [0, 1]], counts, ["a", "b"], [["sport"], []], texts)
     ...     store = SearchStore.open(folder)
-    ...     rows, scores = store.search([[0, 5]], k=2)
-    ...     hits = store.documents(rows[0])
-    >>> for hit, score in zip(hits, scores[0]):
-    ...     print(f"{score:.1f} {hit.id} {hit.snippet}")
+    ...     best = store.search([[0, 5]], counts[[1]], k=2, by="topics")
+    ...     hits = store.documents(best.rows[0])
+    >>> for hit, cosine in zip(hits, best.topics[0]):
+    ...     print(f"{cosine:.1f} {hit.id} {hit.text}")
     1.0 b Rain.
     0.8 a A goal.
     """
 
-    def __init__(self, path: Path, manifest: Manifest) -> None:
-        """Map the files `manifest` names; FileNotFoundError if one is not there."""
-        self.path, self.model = path, manifest.model
-        self.n_documents, self.n_features = manifest.n_documents, manifest.n_features
-        self.mean = None if manifest.mean is None else np.array(manifest.mean, np.float32)
-        """What was subtracted from documents, and is from queries, before normalising: (F,)."""
-        self._files = {path / manifest.build / name: of for name, of in manifest.files.items()}
-        for file, recorded in self._files.items():
-            size = os.stat(file).st_size
-            if size != recorded.bytes:
-                what = f"{file.name} has {size} bytes instead of {recorded.bytes}"
-                raise unusable(path, f"is damaged: {what}")
-        shape = (self.n_documents, self.n_features)
-        self.features: Floats = np.memmap(
-            path / manifest.build / FEATURES, dtype="<f4", mode="r", shape=shape
+    def __init__(self, opened: Opened) -> None:
+        """Map the files of a checked manifest."""
+        self.path, self.opened = opened.folder, opened
+        with STORE.trusting(self.path):
+            content = opened.content
+            self.model = str(content["model"])
+            """Fingerprint of the model the features come from."""
+            self.n_documents, self.n_features, self.n_words = (
+                _size(content[name]) for name in ("n_documents", "n_features", "n_words")
+            )
+            shape = (self.n_documents, self.n_features)
+            if opened.files[FEATURES].bytes != 4 * shape[0] * shape[1]:
+                raise STORE.damaged(self.path, f"{FEATURES} is not of {shape[0]:,} documents")
+            mean = content["mean"]
+            self.mean = None if mean is None else np.array(mean, np.float32)
+            """What was subtracted from documents, and is from queries: (F,)."""
+            if self.mean is not None and self.mean.shape != shape[1:]:
+                raise STORE.damaged(self.path, "its mean has another number of features")
+            self.features: Floats = np.memmap(
+                opened.file(FEATURES), dtype="<f4", mode="r", shape=shape
+            )
+            """Unit vectors of the documents, centred if there is a mean, memory-mapped: (n, F)."""
+            self.words = WordIndex.load(opened.folder / opened.build)
+            self.words.require_shape(self.n_documents, self.n_words)
+        self._documents = Documents(
+            opened.file(DOCUMENTS), lambda what: STORE.damaged(self.path, what)
         )
-        """Unit vectors of the documents, centred if there is a mean, memory-mapped: (n, F)."""
-        self._documents = Documents(path, path / manifest.build / DOCUMENTS)
+        self._wordless = np.flatnonzero(self.words.n_words() == 0)
 
     @classmethod
-    def open(cls, path: str | Path, *, model: str | None = None) -> SearchStore:
+    def open(cls, path: StrPath, *, model: str | None = None) -> SearchStore:
         """Open the store in a folder; with `model`, only if that model's fingerprint made it.
 
         Sizes and the checksum of store.json are checked, which takes milliseconds whatever the size
         of the collection; `verify` reads everything.
         """
-        path = Path(path)
-        for _ in range(3):
-            manifest = Manifest.load(path)
-            if model is not None and manifest.model != model:
-                raise unusable(path, "was made with another model than this one")
+        for attempt in range(3):
+            opened = STORE.open(path)
+            if model is not None and opened.content.get("model") != model:
+                raise STORE.unusable(path, "was made with another model than this one")
             try:
-                return cls(path, manifest)
-            except FileNotFoundError as error:
-                # Perhaps rebuilt since store.json was read: what it names now will be there.
-                missing = error.filename
-            except OSError as error:
-                raise unusable(path, f"cannot be read ({error.strerror})") from error
-        raise unusable(path, f"is damaged: {missing} is missing")
+                return cls(opened)
+            except OSError as error:  # perhaps replaced by a build since its manifest was read
+                if attempt == 2:
+                    raise STORE.unusable(path, f"cannot be read ({error.strerror})") from error
+        raise AssertionError
 
     def __len__(self) -> int:
         return self.n_documents
 
+    @property
+    def n_wordless(self) -> int:
+        """Documents without a word of the vocabulary: never a hit."""
+        return len(self._wordless)
+
     def verify(self) -> None:
-        """Read both data files and compare their SHA-256 with store.json."""
-        for file, recorded in self._files.items():
-            try:
-                same = Fingerprint.of(file) == recorded
-            except OSError as error:
-                raise unusable(self.path, f"is damaged: {file.name} cannot be read") from error
-            if not same:
-                raise unusable(self.path, f"was altered: the checksum of {file.name} differs")
+        """Read all files and compare their SHA-256 with store.json."""
+        STORE.verify(self.opened)
 
     def search(
-        self, queries: ArrayLike, k: int, *, exclude_rows: ArrayLike = ()
-    ) -> tuple[Rows, Cosines]:
-        """Rows of the k documents nearest to each query, and their cosines: (Q, k), best first.
+        self,
+        features: ArrayLike,
+        counts: csr_array,
+        k: int,
+        *,
+        by: By = "both",
+        exclude_rows: ArrayLike = (),
+    ) -> Best:
+        """The k best documents for each query: rows and both cosines, (Q, k), best first.
 
-        Queries are features as the model gives them, (Q, F). Equal cosines come in the order of the
-        rows; a vector of zeros has cosine 0 with everything. Rows in `exclude_rows` are left out,
-        and k is cut to the number of documents there are. A query's answer has the same bits in any
-        batch and on any number of threads.
+        Queries are features as the model gives them, (Q, F), and word counts, (Q, K). Equal scores
+        come in the order of the rows. Rows in `exclude_rows` and documents without a known word are
+        left out, and k is cut to the number of the others. By words alone, a place no document
+        takes has the row -1. A query's answer has the same bits in any batch and on any number of
+        threads.
         """
-        vectors = checked_vectors(queries, self.n_features, "SearchStore.search", "queries")
-        excluded = np.unique(self._checked_rows(exclude_rows, "search", "exclude_rows"))
-        return self._nearest(unit_vectors(vectors, self.mean), _checked_k(k), excluded)
+        vectors = checked_vectors(features, self.n_features, "SearchStore.search", "features")
+        shape = (len(vectors), self.n_words)
+        expected = f"sparse counts of shape {shape}"
+        require(counts.shape == shape, "SearchStore.search", "counts", expected, counts.shape)
+        excluded = self._checked_rows(exclude_rows, "search", "exclude_rows")
+        queries = Queries(unit_vectors(vectors, self.mean), self.words.vectors(counts))
+        return self._nearest(queries, _checked_k(k), excluded, by)
 
-    def similar(self, rows: ArrayLike, k: int) -> tuple[Rows, Cosines]:
+    def similar(self, rows: ArrayLike, k: int, *, by: By = "both") -> Best:
         """As `search`, for documents of the collection; none is among its own hits."""
         own = self._checked_rows(rows, "similar", "rows")
-        found, cosines = self._nearest(self.features[own], _checked_k(k) + 1, own[:0])
-        others = found != own[:, None]
+        queries = Queries(np.array(self.features[own]), self.words.of_documents(own))
+        found = self._nearest(queries, _checked_k(k) + 1, own[:0], by)
+        if not found.rows.size:  # no document has a known word
+            return found
+        others = found.rows != own[:, None]
         others[others.all(1), -1] = False  # more than k equal to it came before it
-        shape = (len(own), found.shape[1] - 1)
-        return found[others].reshape(shape), cosines[others].reshape(shape)
+        shape = (len(own), found.rows.shape[1] - 1)
+        return Best(*(part[others].reshape(shape) for part in found))
 
-    def documents(self, rows: ArrayLike) -> list[Hit]:
-        """Id, labels and snippet of each of the rows, in their order."""
+    def documents(self, rows: ArrayLike) -> list[StoredDocument]:
+        """Id, labels and text of each of the rows, in their order."""
         return self._documents.take(self._checked_rows(rows, "documents", "rows"))
 
     def row_of(self, id: str) -> int:
@@ -118,16 +156,21 @@ class SearchStore:
         if row is None:
             some = ", ".join(repr(hit.id) for hit in self.documents(range(min(3, len(self)))))
             raise InvalidParameter(
-                f"No document has the id {id!r} in the search index in {self.path}. "
-                f"It holds {self.n_documents:,}, such as {some}."
+                f"No document has the id {id!r}. The collection holds {self.n_documents:,}, such "
+                f"as {some}."
             )
         return row
 
-    def _nearest(self, unit: Floats, k: int, excluded: Rows) -> tuple[Rows, Cosines]:
+    def _nearest(self, queries: Queries, k: int, excluded: Rows, by: By) -> Best:
+        ways = " or ".join(map(repr, WEIGHTS))
+        require(by in WEIGHTS, "SearchStore", "by", ways, by)
+        left_out = np.union1d(excluded, self._wordless)
         try:
-            return nearest(np.asarray(self.features), unit, k, excluded)
+            with STORE.trusting(self.path):
+                X = np.asarray(self.features)
+                return nearest(X, self.words, queries, k, left_out, WEIGHTS[by])
         except FloatingPointError as error:
-            raise unusable(self.path, f"is damaged: {error}") from error
+            raise STORE.damaged(self.path, str(error)) from error
 
     def _checked_rows(self, rows: ArrayLike, method: str, name: str) -> Rows:
         array = np.asarray(rows)
@@ -141,3 +184,9 @@ class SearchStore:
 def _checked_k(k: int) -> int:
     require(is_whole(k) and k >= 1, "SearchStore", "k", "a whole number of at least 1", k)
     return int(k)
+
+
+def _size(value: object) -> int:
+    if type(value) is not int or value < 1:
+        raise ValueError(f"{value!r} is no size")
+    return value

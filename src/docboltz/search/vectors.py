@@ -38,8 +38,3 @@ def unit_vectors(vectors: Floats, mean: Floats | None) -> Floats:
     unit = np.zeros(x.shape, np.float32)
     np.divide(x, norm, out=unit, where=norm > 0, casting="same_kind")
     return unit
-
-
-def is_whole(value: object) -> bool:
-    """Tell whether it is an integer of Python or NumPy, and not a truth value."""
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)

@@ -36,8 +36,9 @@ class Documents:
     @classmethod
     def of(cls, counts: SparseCounts, latent_words: LatentWords, device: torch.device) -> Documents:
         """Move counts to the device; give each document its latent words."""
-        there = counts.to(device)
-        return cls(there, there.lengths, there.lengths + latent_words(there.lengths))
+        counts = counts.to(device)
+        n = counts.lengths
+        return cls(counts, n, n + latent_words(n))
 
     def __len__(self) -> int:
         return len(self.counts)

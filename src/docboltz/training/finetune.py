@@ -197,7 +197,7 @@ class MaximumLikelihood:
         self._pool.topics.copy_(visited.topics)
         self._pool.guest.copy_(visited.guest)
 
-    def settle(self) -> None:
+    def correct(self) -> None:
         """Give each row of W the mean it was meant to have."""
         self._p.W.add_((self._row_mean - self._p.W @ self._frequency)[:, None])
 

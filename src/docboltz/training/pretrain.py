@@ -87,7 +87,7 @@ class Pretraining:
         ok = is_number(self.sparsity_target) and 0 < self.sparsity_target < 1
         check("sparsity_target", "a number between 0 and 1", ok, float)
 
-    def settled(self, n_topics: int, documents: Documents) -> Pretraining:
+    def completed(self, n_topics: int, documents: Documents) -> Pretraining:
         """Choose what None leaves open, for so many topics and these documents."""
         f, latent = word_frequency(documents.counts), bool((documents.d > documents.n).any())
         chosen = Pretraining(
@@ -115,8 +115,8 @@ class ContrastiveDivergence:
         self.average_from = self.refresh_every = sys.maxsize  # never
 
     def begin(self, p: Parameters, documents: Documents, generator: torch.Generator) -> Momentum:
-        """Settle the settings; nothing else is needed but the parameters."""
-        s = self.settings = self.settings.settled(p.n_topics, documents)
+        """Choose what the settings leave open; nothing else is needed but the parameters."""
+        s = self.settings = self.settings.completed(p.n_topics, documents)
         self._p = p
         decay = (s.weight_decay or 0) / max(p.n_words, 1000)
         return Momentum([p.W.T, p.b], [decay, 0], momentum=s.momentum)
@@ -124,7 +124,7 @@ class ContrastiveDivergence:
     def rate(self, update: int) -> float:
         """ε0 / (1 + t/T)."""
         s = self.settings
-        assert s.learning_rate is not None  # settled
+        assert s.learning_rate is not None  # completed
         return decayed_rate(update, initial=s.learning_rate, after=s.halve_after)
 
     def variant(self, update: int) -> int:
@@ -146,7 +146,7 @@ class ContrastiveDivergence:
     def refresh(self, generator: torch.Generator) -> None:
         """Nothing is kept that could grow stale."""
 
-    def settle(self) -> None:
+    def correct(self) -> None:
         """Steps need no correction."""
 
     def tensors(self) -> dict[str, Tensor]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import Literal, TypedDict
 
 from docboltz.errors import require
 from docboltz.training.finetune import Finetuning
 from docboltz.training.pretrain import Pretraining
 
+RecipeName = Literal["quick", "full", "density", "paper"]
+
 
 class Recipe(TypedDict):
-    """What an estimator needs to know about training."""
+    """The phases of training."""
 
     pretraining: Pretraining
     finetuning: Finetuning | None
@@ -46,11 +48,12 @@ RECIPES: dict[str, Recipe] = {
 }
 
 
-def recipe(name: str) -> Recipe:
-    """Settings by name, for an estimator: `OverReplicatedSoftmax(128, **recipe("full"))`.
+def find_recipe(name: object, owner: str) -> Recipe:
+    """The phases of a recipe by its name, which `owner` was given.
 
-    >>> recipe("quick")["finetuning"] is None
+    >>> find_recipe("quick", "OverReplicatedSoftmax")["finetuning"] is None
     True
     """
-    require(name in RECIPES, "recipe", "name", " or ".join(map(repr, RECIPES)), name)
-    return RECIPES[name].copy()
+    known = isinstance(name, str) and name in RECIPES
+    require(known, owner, "recipe", " or ".join(map(repr, RECIPES)), name)
+    return RECIPES[str(name)].copy()

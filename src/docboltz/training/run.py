@@ -128,8 +128,9 @@ class Run:
         )
         raise TrainingDiverged(
             f"Training diverged ({trainer.phase.name}, between updates {self._seen_at} and "
-            f"{trainer.update}): some weights are no longer finite. {put_back} Lower the learning "
-            "rate (a third of it is a good first try) or raise the weight decay."
+            f"{trainer.update}): some weights are no longer finite. {put_back}",
+            hint="Lower the learning rate (a third of it is a good first try) or raise the weight "
+            "decay.",
         )
 
     def _look(self) -> None:
@@ -236,6 +237,11 @@ class Run:
         return Parameters(W.T, p.a, b)
 
     @property
+    def begun(self) -> list[Phase]:
+        """The phases gone through so far, with the one under way."""
+        return self._phases[: self._number + 1]
+
+    @property
     def velocity(self) -> Tensors:
         """What the optimiser of the phase under way carries on."""
         return self._trainer.carried
@@ -247,11 +253,17 @@ def note_of(history: History) -> str:
     >>> note_of([{"update": 100, "data_activity": 0.423, "validation_perplexity": 512.3}])
     'topics on 42%, held-out perplexity 512'
     """
-    said = [("data_activity", "topics on {:.0%}"), ("model_activity", "in chains {:.0%}")]
-    said += [("travelled", "states travel {:.0%}")]
-    said += [("validation_perplexity", "held-out perplexity {:.0f}")]
+    phrases = {
+        "data_activity": "topics on {:.0%}",
+        "model_activity": "in chains {:.0%}",
+        "travelled": "states travel {:.0%}",
+        "validation_perplexity": "held-out perplexity {:.0f}",
+    }
     return ", ".join(
-        words.format(entry[name]) for entry in history for name, words in said if name in entry
+        phrase.format(entry[name])
+        for entry in history
+        for name, phrase in phrases.items()
+        if name in entry
     )
 
 

@@ -35,6 +35,8 @@ class Phase(Protocol):
     """A way of learning. It changes parameters in place, by way of its optimiser."""
 
     name: str
+    settings: Any
+    """What it was made with."""
     updates: int
     batch_size: int
     average_from: int
@@ -60,7 +62,7 @@ class Phase(Protocol):
     def refresh(self, generator: torch.Generator) -> None:
         """Do what needs no doing at every update, and cannot be replayed, before some of them."""
 
-    def settle(self) -> None:
+    def correct(self) -> None:
         """Put right what the optimiser's step has left."""
 
     def tensors(self) -> dict[str, Tensor]:
@@ -143,7 +145,7 @@ class Trainer:
         random: Random = Seeds(self.generator, seed) if serve(index) else self.generator
         batch = self.documents.pick(index)
         self._optimizer.step(self.phase.gradients(batch, variant, random), rate)
-        self.phase.settle()
+        self.phase.correct()
         if averaging:
             self._average.W.lerp_(self.parameters.W, share)
             self._average.b.lerp_(self.parameters.b, share)

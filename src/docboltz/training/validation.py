@@ -48,8 +48,9 @@ def hold_out(
     held = max(1, round(share * len(counts)))
     if len(counts) < 2 or held >= len(counts):
         raise InvalidParameter(
-            f"Holding out {share:g} of {len(counts)} documents leaves none to learn from. Train "
-            "without validation, or on more documents."
+            f"Holding out {share:g} of {len(counts)} documents leaves none to learn from.",
+            hint="Train without {validation}, or on more documents.",
+            settings=("validation",),
         )
     order = torch.randperm(len(counts), generator=generator)
     return counts.rows(order[held:]), counts.rows(order[:held])
@@ -74,7 +75,9 @@ class HeldOut:
         if not len(seen):
             raise InvalidParameter(
                 f"None of the {size} held-out documents has two words, so none can say how well it "
-                "is predicted. Train without validation."
+                "is predicted.",
+                hint="Train without {validation}.",
+                settings=("validation",),
             )
         self._seen, self._hidden = seen.to(device), hidden.to(device)
 

@@ -1,0 +1,229 @@
+"""What a model answers with: hits, topics, words. Lists that show themselves as tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from html import escape
+from typing import Any, TypeVar
+
+from docboltz.corpus.text import TextAnalysis, word_pattern
+
+SHOWN_CHARACTERS = 200
+"""Of a text, in a table."""
+MARK = ("<mark>", "</mark>")
+
+Item = TypeVar("Item")
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A document that answers a search."""
+
+    id: str
+    score: float
+    """`topics` + `words`: 1 for a document that is just what was asked for."""
+    text: str
+    """Its text, or the beginning of a long one."""
+    labels: tuple[str, ...]
+    topics: float
+    """What being about the same things adds to the score."""
+    words: float
+    """What having the same words adds to it."""
+    matches: tuple[Span, ...] = ()
+    """Where words of the query stand in the text: begin and end of each."""
+
+    def snippet(self, width: int = SHOWN_CHARACTERS, mark: tuple[str, str] = ("", "")) -> str:
+        """The piece of the text that has most of the query's words, these between marks."""
+        begin = best_window(self.matches, width) if len(self.text) > width else 0
+        return marked(self.text, self.matches, begin, begin + width, mark, str)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as JSON can hold it."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Topic:
+    """What one topic unit stands for."""
+
+    number: int
+    """Its row in `components_`."""
+    words: tuple[str, ...]
+    """The words that set documents with the topic apart from those without, clearest first."""
+    sharpness: float
+    """KL divergence, in bits, of the words of documents with the topic from those without."""
+    activity: float
+    """Its mean probability over the training documents."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as JSON can hold it, by the names of the table."""
+        return {
+            "topic": self.number,
+            "sharpness": self.sharpness,
+            "activity": self.activity,
+            "words": list(self.words),
+        }
+
+
+@dataclass(frozen=True)
+class ExpectedWord:
+    """A word the model expects beside others."""
+
+    word: str
+    probability: float
+    """That a further word is this one."""
+    lift: float
+    """How many times its share of all words that is."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as JSON can hold it."""
+        return asdict(self)
+
+
+class Answer(list[Item]):
+    """A list with a line, a table and a page's table to show it by."""
+
+    columns: tuple[str, ...] = ()
+    """Headings of the table."""
+    numbers: frozenset[str] = frozenset()
+    """Headings of columns that are set flush right."""
+
+    def __init__(self, items: Iterable[Item] = (), *, title: str = "") -> None:
+        super().__init__(items)
+        self.title = title
+
+    def row(self, item: Item, mark: tuple[str, str], clean: Callable[[str], str]) -> list[str]:
+        """The cells of one item; `clean` makes texts fit for where they are shown."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.title}: {len(self)})"
+
+    def __str__(self) -> str:
+        rows = [list(self.columns), *(self.row(item, ("", ""), _one_line) for item in self)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        pads = [str.rjust if name in self.numbers else str.ljust for name in self.columns]
+        lines = (
+            "  ".join(pad(cell, w) for pad, cell, w in zip(pads, row, widths, strict=True))
+            for row in rows
+        )
+        return "\n".join(line.rstrip() for line in lines)
+
+    def _repr_html_(self) -> str:
+        heads = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{cell}</td>" for cell in self.row(item, MARK, escape)) + "</tr>"
+            for item in self
+        )
+        caption = f"<caption>{escape(self.title)}</caption>" if self.title else ""
+        return f"<table>{caption}<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """All of it as JSON can hold it."""
+        return [item.to_dict() for item in self]  # type: ignore[attr-defined]
+
+
+class Hits(Answer[Hit]):
+    """The documents that answer a search, best first."""
+
+    columns = ("score", "id", "labels", "text")
+    numbers = frozenset({"score"})
+
+    def __init__(
+        self, items: Iterable[Hit] = (), *, title: str = "", unknown: Iterable[str] = ()
+    ) -> None:
+        super().__init__(items, title=title)
+        self.unknown = tuple(unknown)
+        """Words of the query that the model does not know."""
+
+    def row(self, item: Hit, mark: tuple[str, str], clean: Callable[[str], str]) -> list[str]:
+        """Score, id, labels and the best piece of the text."""
+        text, width = item.text, SHOWN_CHARACTERS
+        begin = best_window(item.matches, width) if len(text) > width else 0
+        shown = marked(text, item.matches, begin, begin + width, mark, clean)
+        return [f"{item.score:.3f}", clean(item.id), clean(", ".join(item.labels)), shown]
+
+
+class Topics(Answer[Topic]):
+    """What topic units stand for."""
+
+    columns = ("topic", "sharpness", "activity", "words")
+    numbers = frozenset({"topic", "sharpness", "activity"})
+
+    def row(self, item: Topic, mark: tuple[str, str], clean: Callable[[str], str]) -> list[str]:
+        """Number, sharpness, activity and words."""
+        figures = [str(item.number), f"{item.sharpness:.2f}", f"{item.activity:.0%}"]
+        return [*figures, clean(" ".join(item.words))]
+
+
+class ExpectedWords(Answer[ExpectedWord]):
+    """Words the model expects, those it says most about first."""
+
+    columns = ("word", "probability", "lift")
+    numbers = frozenset({"probability", "lift"})
+
+    def __init__(
+        self,
+        items: Iterable[ExpectedWord] = (),
+        *,
+        title: str = "",
+        unknown: Iterable[str] = (),
+    ) -> None:
+        super().__init__(items, title=title)
+        self.unknown = tuple(unknown)
+        """Words of the text that the model does not know."""
+
+    def row(
+        self, item: ExpectedWord, mark: tuple[str, str], clean: Callable[[str], str]
+    ) -> list[str]:
+        """Word, probability and lift."""
+        return [clean(item.word), f"{item.probability:.4f}", f"{item.lift:,.1f} ×"]
+
+
+def find_matches(analysis: TextAnalysis, text: str, terms: frozenset[str]) -> tuple[Span, ...]:
+    """Where words that count as one of the terms stand in a text."""
+    spans: list[Span] = []
+    pattern = re.compile(r"\S+") if analysis.pretokenised else word_pattern()
+    for begin, end in (match.span() for match in pattern.finditer(text)):
+        found = analysis.tokens(text[begin:end])
+        if len(found) == 1:
+            spans += [(begin, end)] * (found[0] in terms)
+            continue
+        for piece in found:  # scripts without spaces are counted in pairs of characters
+            at = text.find(piece, begin, end) if piece in terms else -1
+            spans += [(at, at + len(piece))] * (at >= 0)
+    return tuple(sorted(spans))
+
+
+def best_window(matches: tuple[Span, ...], width: int) -> int:
+    """Where to begin a piece of so many characters so that it has as many matches as can be."""
+    if not matches:
+        return 0
+    inside = [sum(b >= begin and e <= begin + width for b, e in matches) for begin, _ in matches]
+    first = matches[inside.index(max(inside))][0]
+    return max(0, first - width // 4) if first + width // 2 > width else 0
+
+
+def marked(
+    text: str,
+    matches: tuple[Span, ...],
+    begin: int,
+    end: int,
+    mark: tuple[str, str],
+    clean: Callable[[str], str],
+) -> str:
+    """A piece of a text with its matches between marks; `clean` is applied to all but the marks."""
+    end = min(end, len(text))
+    parts, at = ["…" if begin else ""], begin
+    for first, last in matches:
+        if at <= first and last <= end:
+            parts += [clean(text[at:first]), mark[0], clean(text[first:last]), mark[1]]
+            at = last
+    return "".join([*parts, clean(text[at:end]), "…" if end < len(text) else ""])
+
+
+def _one_line(text: str) -> str:
+    return "".join(char if char.isprintable() else " " for char in text)

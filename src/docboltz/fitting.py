@@ -1,0 +1,251 @@
+"""From a stream of documents to a model that can be searched: count, train, save, index."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+import warnings
+from collections.abc import Iterable
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from docboltz.answers import Topic
+from docboltz.corpus.counts import Corpus
+from docboltz.corpus.document import Document
+from docboltz.corpus.language_guess import LanguageGuess
+from docboltz.corpus.readers import Documents, ReadOptions, as_documents
+from docboltz.corpus.text import TextAnalysis
+from docboltz.errors import (
+    DocboltzError,
+    EmptyDocumentsWarning,
+    InvalidCorpus,
+    InvalidParameter,
+    OtherRun,
+    TrainingDiverged,
+)
+from docboltz.estimator.base import TopicModel
+from docboltz.estimator.models import OverReplicatedSoftmax
+from docboltz.estimator.saving import describe
+from docboltz.evaluation.topic_words import TopicTally
+from docboltz.files import StrPath
+from docboltz.indexing import KEPT_CHARACTERS, Texts, count_documents, write_store
+from docboltz.progress import remark
+from docboltz.storage import CHECKPOINT, MODEL, save_model
+from docboltz.training.recipes import find_recipe
+from docboltz.training.validation import Validation
+
+if TYPE_CHECKING:
+    from docboltz.text_model import TextModel
+
+Made = TypeVar("Made", bound="TextModel")
+
+BLOCK_DOCUMENTS = 65_536
+WORDS_PER_TOPIC = 20
+
+
+class TrainingInterrupted(KeyboardInterrupt):
+    """Ctrl-C while training; the model learnt until then is saved, and training can go on."""
+
+    def __init__(self, message: str, model: TextModel) -> None:
+        super().__init__(message)
+        self.model = model
+
+
+def fit(
+    cls: type[Made],
+    documents: Any,
+    estimator: TopicModel,
+    *,
+    folder: StrPath | None,
+    analysis: TextAnalysis,
+    replace: bool,
+    restart: bool,
+    verbose: bool,
+    **limits: Any,
+) -> Made:
+    """Do the work of `TextModel.fit`, whose docstring says what comes of it."""
+    stream = as_documents(documents, "TextModel.fit")
+    reading = stream.options if isinstance(stream, Documents) else ReadOptions()
+    out = None if folder is None else Path(folder)
+    if out is not None:
+        estimator.set_params(checkpoint=_prepare(out, replace=replace, restart=restart))
+    guess = LanguageGuess()
+    with Texts() as texts:
+
+        def see(document: Document) -> None:
+            texts.add(document)
+            guess.add(document.text)
+
+        corpus = count_documents(
+            _several(stream), see, verbose=verbose, analysis=analysis, **limits
+        )
+        if verbose:
+            _describe_reading(stream, corpus, guess, analysis)
+        if out is not None:
+            _require_space(out, len(corpus), len(corpus.vocabulary), estimator.n_components)
+        checkpoint, stopped = _train(estimator, corpus)
+        if stopped is not None and out is None:
+            raise stopped
+        if stopped is not None and out is not None and MODEL.exists(out):
+            out = interrupted_folder(out)
+        arrays, settings = describe(estimator)
+        settings["text"] = {
+            "analysis": analysis.to_dict(),
+            "reading": reading.to_dict(),
+            "vocabulary": list(corpus.vocabulary.words),
+            "forms": list(corpus.vocabulary.forms),
+            "topics": [dataclasses.asdict(topic) for topic in describe_topics(estimator, corpus)],
+        }
+        if out is not None:
+            save_model(out, arrays, settings)
+        model = cls(arrays, settings, path=out, estimator=estimator)
+        if checkpoint is not None:
+            checkpoint.remove()  # not before the model is on disk
+        if isinstance(stopped, TrainingDiverged):
+            raise TrainingDiverged(f"{stopped} It is saved in {out}.")
+        try:
+            folder_of_store = model.make_store_folder()
+            write_store(model, corpus, texts, folder_of_store, verbose=verbose)
+        except (DocboltzError, KeyboardInterrupt) as error:
+            if out is None:
+                raise
+            cause = f"{error} The" if str(error) else "the"
+            raise type(error)(
+                f"{cause} model in {out} is complete, but its documents cannot be searched yet: "
+                f"'docboltz index {out} CORPUS' makes them so."
+            ) from error
+    if stopped is not None:
+        kept = f" The model that was in {folder} is untouched." if str(out) != str(folder) else ""
+        raise TrainingInterrupted(
+            f"the model in {out} is usable as it is, after {estimator.n_updates_:,} updates.{kept}",
+            model,
+        )
+    return model
+
+
+def softmax_model(
+    topics: int, *, recipe: str, updates: int | None, validation: float, **settings: Any
+) -> OverReplicatedSoftmax:
+    """An untrained model; `updates` are the minibatches of each of the recipe's phases."""
+    held_out = Validation(share=validation) if validation else None
+    model = OverReplicatedSoftmax(topics, recipe=recipe, validation=held_out, **settings)  # type: ignore[arg-type]
+    if updates is not None:
+        for name, phase in find_recipe(recipe, "TextModel.fit").items():
+            if phase is not None:
+                model.set_params(**{f"{name}__updates": updates})
+    return model
+
+
+def describe_topics(model: TopicModel, corpus: Corpus) -> tuple[Topic, ...]:
+    """Find the words that documents with a topic have more of than documents without it."""
+    F, K = model.components_.shape
+    tally = TopicTally(K, F)
+    for begin in range(0, len(corpus), BLOCK_DOCUMENTS):
+        counts = corpus.counts[begin : begin + BLOCK_DOCUMENTS]
+        counts = counts[np.diff(counts.indptr) > 0]
+        tally.add(model.transform(counts), counts)
+    topics = []
+    for j in range(F):
+        bits = tally.divergence(j)
+        best = np.argsort(-bits, kind="stable")[:WORDS_PER_TOPIC]
+        words = tuple(corpus.vocabulary.forms[int(k)] for k in best if bits[k] > 0)
+        topics.append(Topic(j, words, float(bits.sum()), float(tally.activity[j])))
+    return tuple(topics)
+
+
+def checkpoint_folder(model_folder: Path) -> Path:
+    """Where training for a model keeps its state until it is done."""
+    return _beside(model_folder, ".checkpoint")
+
+
+def interrupted_folder(model_folder: Path) -> Path:
+    """Where a model goes whose training was stopped, beside one that is there already."""
+    return _beside(model_folder, "-interrupted")
+
+
+def _beside(folder: Path, suffix: str) -> Path:
+    """The folder of that name and suffix; "." has a name only when resolved."""
+    named = folder if folder.name not in ("", "..") else folder.resolve()
+    return named.parent / f"{named.name}{suffix}"
+
+
+def _prepare(out: Path, *, replace: bool, restart: bool) -> Path:
+    """Refuse, before the work, what could not be saved; say where the state of training goes."""
+    MODEL.require_writable(out)
+    checkpoint = checkpoint_folder(out)
+    # Beside a checkpoint the model in OUT is the interrupted one, unless that was put elsewhere.
+    interrupted = CHECKPOINT.exists(checkpoint) and not MODEL.exists(interrupted_folder(out))
+    if MODEL.exists(out) and not (replace or interrupted):
+        raise InvalidParameter(
+            f"There is a model in {out} already.",
+            hint="Name another folder, or add {replace=True}.",
+            settings=("replace=True",),
+        )
+    if restart:
+        CHECKPOINT.remove(checkpoint)
+    return checkpoint
+
+
+def _several(documents: Iterable[Document]) -> Iterable[Document]:
+    """Refuse a single document, which as a rule is a file read in the wrong way."""
+    stream = iter(documents)
+    first = list(islice(stream, 2))
+    if len(first) == 1:
+        raise InvalidCorpus(
+            "One document is not enough to learn topics from.",
+            hint="If the file holds several, say how to read it with {format}.",
+            settings=("format",),
+        )
+    return chain(first, stream)
+
+
+def _describe_reading(
+    documents: Any, corpus: Corpus, guess: LanguageGuess, analysis: TextAnalysis
+) -> None:
+    """Say what was read, before training takes its time."""
+    if isinstance(documents, Documents):
+        for line in documents.report.summary():
+            remark(line)
+    if (mismatch := guess.mismatch(analysis)) is not None:
+        remark(f"{mismatch}.")
+    if corpus.n_empty:
+        remark(f"{corpus.n_empty:,} of {len(corpus):,} documents have no word of the vocabulary")
+
+
+def _train(model: TopicModel, corpus: Corpus) -> tuple[Any, BaseException | None]:
+    """Fit; give the checkpoint that is left, and what stopped training, if a model came of it."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EmptyDocumentsWarning)  # it was said already
+            return model.fit_keeping_checkpoint(corpus.counts), None
+    except OtherRun as error:
+        raise InvalidParameter(
+            f"{model.checkpoint} holds the state of an interrupted training with other settings "
+            f"or documents ({', '.join(error.changed)}).",
+            hint="Give the settings it was begun with to go on, or add {restart=True} to start "
+            "anew.",
+            settings=("restart=True",),
+        ) from error
+    except (KeyboardInterrupt, TrainingDiverged) as error:
+        if not hasattr(model, "components_"):
+            raise
+        return None, error
+
+
+def _require_space(out: Path, n_documents: int, n_words: int, n_topics: int) -> None:
+    """Say before training, not after, that the disk is too full for what training will make."""
+    folder = next(f for f in (out, *out.absolute().parents) if f.exists())
+    disk = shutil.disk_usage(folder)
+    # Weights and features in float32, and roughly what ids and texts take.
+    # A checkpoint holds up to seven times the weights, twice while it is replaced.
+    weights, features = 4 * n_topics * n_words, 4 * n_topics * n_documents
+    needed = 15 * weights + features + KEPT_CHARACTERS // 4 * n_documents
+    if disk.total and disk.free < needed:  # what is no disk, like /proc, has no room at all
+        raise InvalidParameter(
+            f"Cannot save a model to {out}: it takes about {needed / 1e6:,.0f} MB and the disk has "
+            f"{disk.free / 1e6:,.0f} MB left.",
+            hint="Free some space or name a folder on another disk.",
+        )

@@ -1,0 +1,128 @@
+"""A stream of documents → the store that is searched.
+
+The stream is read once: counts stay in memory, and texts wait in a temporary file until their
+features are known.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from docboltz.corpus.counting import count
+from docboltz.corpus.counts import Corpus
+from docboltz.corpus.document import Document
+from docboltz.corpus.readers import as_documents
+from docboltz.errors import InvalidParameter
+from docboltz.progress import progress_bar
+from docboltz.search.store import SearchStore
+from docboltz.search.writer import STORE, StoreWriter
+from docboltz.storage import fingerprint
+
+if TYPE_CHECKING:
+    from docboltz.text_model import TextModel
+
+KEPT_CHARACTERS = 2000
+"""Of each text, to show and to mark words in: all of a short one."""
+BLOCK_DOCUMENTS = 16_384
+
+
+class Texts:
+    """The beginnings of texts, in a temporary file, in the order the texts came."""
+
+    def __enter__(self) -> Texts:
+        self._file: IO[str] = tempfile.TemporaryFile("w+", encoding="utf-8")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def add(self, document: Document) -> None:
+        """Keep a text's beginning, on one line."""
+        # A few times the length is enough for the start of even a widely spaced text.
+        start = " ".join(document.text[: 3 * KEPT_CHARACTERS].split())
+        self._file.write(json.dumps(start[:KEPT_CHARACTERS]) + "\n")
+
+    def __iter__(self) -> Iterator[str]:
+        self._file.seek(0)
+        return (json.loads(line) for line in self._file)
+
+
+def count_documents(
+    documents: Iterable[Document],
+    on_document: Callable[[Document], None] | None,
+    *,
+    verbose: bool,
+    **how: Any,
+) -> Corpus:
+    """Count words with a progress bar; see `docboltz.corpus.counting.count`."""
+    with progress_bar("Reading", "documents", shown=verbose) as update:
+        return count(
+            documents, on_document=on_document, progress=lambda done: update(done, None), **how
+        )
+
+
+def index_documents(model: TextModel, documents: Any, folder: Path, *, verbose: bool) -> Corpus:
+    """Make `documents` the collection in `folder` that the model searches."""
+    stream = as_documents(documents, "TextModel.index")
+    with Texts() as texts:
+        corpus = count_documents(
+            stream,
+            texts.add,
+            verbose=verbose,
+            analysis=model.analysis,
+            vocabulary=model.vocabulary,
+        )
+        write_store(model, corpus, texts, folder, verbose=verbose)
+    return corpus
+
+
+def write_store(
+    model: TextModel, corpus: Corpus, texts: Iterable[str], folder: Path, *, verbose: bool
+) -> None:
+    """Write features, words, ids, labels and texts; centring features sharpens cosines."""
+    lines = iter(texts)
+
+    def check() -> None:
+        """A model that was replaced meanwhile must not be searched by features of another."""
+        if model.path is not None and fingerprint(model.path) != model.fingerprint:
+            raise InvalidParameter(
+                f"The model in {model.path} was replaced while its documents were indexed.",
+                hint="Index them again.",
+            )
+
+    with (
+        progress_bar("Indexing", "documents", shown=verbose) as update,
+        StoreWriter(
+            folder,
+            n_features=model.n_topics,
+            n_words=len(model.vocabulary),
+            model=model.fingerprint,
+            mean=model.activity,
+            check=check,
+        ) as store,
+    ):
+        for begin in range(0, len(corpus), BLOCK_DOCUMENTS):
+            end = min(begin + BLOCK_DOCUMENTS, len(corpus))
+            block = corpus.counts[begin:end]
+            store.append(
+                model.search_features(block),
+                block,
+                corpus.ids[begin:end],
+                corpus.labels[begin:end],
+                list(islice(lines, end - begin)),
+            )
+            update(end, len(corpus))
+
+
+def copy_store(store: SearchStore, folder: Path) -> None:
+    """Put a copy of a store into another folder; replace one there."""
+    with STORE.saving(folder) as build:
+        for name in STORE.files:
+            shutil.copyfile(store.opened.file(name), build.path / name)
+        build.publish(store.opened.content)

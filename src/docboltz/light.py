@@ -1,0 +1,74 @@
+"""Fast inference without torch: a sparse product and a sigmoid, for those who ask one question.
+
+B documents, F topic units, K words. The same equations as `docboltz.model.conditionals`, on NumPy's
+arrays: importing torch takes longer than any search.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from docboltz.model.latent_words import LatentWords, policy_from_dict
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class LightModel:
+    """A fitted model, as far as questions need it."""
+
+    W: Floats
+    """(F, K)"""
+    a: Floats
+    """(F,)"""
+    b: Floats
+    """(K,)"""
+    word_frequency: Floats
+    """Share of each word in the training documents: (K,)."""
+    latent_words: LatentWords
+
+    @classmethod
+    def of(cls, arrays: dict[str, NDArray[Any]], settings: dict[str, Any]) -> Self:
+        """Take what was saved of a model; KeyError or ValueError if it is none."""
+        W = arrays["components"]
+        F, K = W.shape
+        sizes = {"components": (F, K), "intercept_hidden": (F,)}
+        sizes |= {"intercept_visible": (K,), "word_frequency": (K,)}
+        for name, shape in sizes.items():
+            array = arrays[name]
+            if array.shape != shape or array.dtype != np.float32 or not np.isfinite(array).all():
+                raise ValueError(f"{name} must be finite float32 of shape {shape}")
+        return cls(
+            W,
+            arrays["intercept_hidden"],
+            arrays["intercept_visible"],
+            arrays["word_frequency"],
+            policy_from_dict(settings["latent_words"]),
+        )
+
+    def features(self, counts: csr_array, extra: int = 0) -> Floats:
+        """P(h_j = 1 | v) ≈ σ((1 + M/N)(Σ_k W_jk v̂_k + N a_j)).  Eq. (11).  (B, F).
+
+        With `extra`, the document has so many further words that are not known.
+        """
+        n = np.asarray(counts.sum(axis=1), np.float64).reshape(-1)
+        m = self.latent_words(n + extra) + extra
+        replication = np.divide(n + m, n, out=np.zeros_like(n), where=n > 0)
+        # Only the columns of W that are asked for: a question has few words.
+        asked, place = np.unique(counts.indices, return_inverse=True)
+        few = csr_array((counts.data, place, counts.indptr), shape=(len(n), len(asked)))
+        inputs = few @ self.W[:, asked].T.astype(np.float64) + n[:, None] * self.a
+        logits = inputs * replication[:, None]
+        return (0.5 * (1 + np.tanh(logits / 2))).astype(np.float32)  # σ, which cannot overflow
+
+    def next_words(self, counts: csr_array) -> NDArray[np.float64]:
+        """softmax(b + Wᵀ μ1), μ1 with one latent word more: a further word of each.  (B, K)."""
+        logits = self.features(counts, extra=1).astype(np.float64) @ self.W + self.b
+        words = np.exp(logits - logits.max(axis=1, keepdims=True))
+        shares: NDArray[np.float64] = words / words.sum(axis=1, keepdims=True)
+        return shares

@@ -1,0 +1,242 @@
+"""From a stream of documents to a model with the collection it searches."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+import docboltz
+from docboltz import OverReplicatedSoftmax, Pretraining, fitting
+from docboltz.corpus.counts import Corpus
+from docboltz.corpus.document import Document
+from docboltz.corpus.vocabulary import Vocabulary
+from docboltz.errors import InvalidCorpus, InvalidParameter
+from docboltz.fitting import TrainingInterrupted, describe_topics
+from docboltz.indexing import KEPT_CHARACTERS
+from docboltz.search.store import SearchStore
+from docboltz.search.writer import StoreWriter
+from docboltz.storage import fingerprint
+from docboltz.text_model import TextModel
+
+DOCUMENTS = [
+    Document("a", "Hockey players\n\n  skate \t fast.", ("sport",)),
+    Document("b", "The hockey player scored.", ("sport", "short")),
+    Document("c", "the of and", ()),
+    Document("d", "Butter on bread." + " More bread and butter." * 500, ("kitchen",)),
+    Document("e", "", ()),
+    Document("f", "Flour, butter, bread.", ("kitchen",)),
+]
+
+
+def estimator(updates=5):
+    return OverReplicatedSoftmax(
+        2, pretraining=Pretraining(updates=updates), random_state=0, device="cpu"
+    )
+
+
+def fit(documents, out, model=None, **options):
+    return TextModel.fit(
+        documents, estimator=model or estimator(), folder=out, min_df=1, max_df=1.0, **options
+    )
+
+
+def files(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("block", [1, 4, 100])
+def test_the_store_holds_every_document_in_order(tmp_path, monkeypatch, block):
+    monkeypatch.setattr("docboltz.indexing.BLOCK_DOCUMENTS", block)
+    model = fit(iter(DOCUMENTS), tmp_path / "model")
+    store = SearchStore.open(tmp_path / "model" / "search", model=fingerprint(tmp_path / "model"))
+    assert (len(store), store.n_wordless) == (6, 2)
+    assert model.fingerprint == store.model
+    hits = store.documents(range(6))
+    assert [hit.id for hit in hits] == list("abcdef")
+    assert [hit.labels for hit in hits] == [document.labels for document in DOCUMENTS]
+    assert hits[0].text == "Hockey players skate fast."
+    assert len(hits[3].text) == KEPT_CHARACTERS
+    assert hits[3].text == DOCUMENTS[3].text[:KEPT_CHARACTERS]
+    assert hits[4].text == ""
+
+
+def test_features_are_centred_and_documents_without_words_are_zero(tmp_path):
+    model = fit(DOCUMENTS, tmp_path / "model")
+    store = SearchStore.open(tmp_path / "model" / "search")
+    centred = model.transform(DOCUMENTS) - model.activity
+    expected = centred / np.linalg.norm(centred, axis=1, keepdims=True)
+    expected[[2, 4]] = 0
+    assert store.features == pytest.approx(expected, abs=1e-5)
+
+
+def test_the_saved_model_is_the_built_one(tmp_path):
+    model = fit(DOCUMENTS, tmp_path / "model")
+    opened = docboltz.open(tmp_path / "model")
+    assert np.array_equal(opened.transform(["hockey"]), model.transform(["hockey"]))
+
+
+def test_index_replaces_the_collection_and_counts_with_the_models_words(tmp_path):
+    model = fit(DOCUMENTS, tmp_path / "model")
+    before = files(tmp_path / "model")
+    corpus = model.index([Document("x", "Bread, xyzzy", ("new",))])
+    assert corpus.n_outside == 1
+    store = SearchStore.open(tmp_path / "model" / "search", model=fingerprint(tmp_path / "model"))
+    assert [hit.id for hit in store.documents([0])] == ["x"]
+    unchanged = {path for path in before if "search" not in path.parts}
+    assert all(path.read_bytes() == before[path] for path in unchanged)
+
+
+def test_an_index_that_a_new_model_overtakes_is_refused(tmp_path):
+    model = fit(DOCUMENTS, tmp_path / "model")
+
+    def documents():
+        yield from DOCUMENTS
+        fit(DOCUMENTS, tmp_path / "model", estimator(7), replace=True)
+
+    with pytest.raises(InvalidParameter, match="was replaced while"):
+        model.index(documents())
+    assert docboltz.open(tmp_path / "model").search("bread")
+
+
+def corpus_of(counts, words):
+    ids = tuple(map(str, range(len(counts))))
+    return Corpus(csr_array(np.array(counts)), ids, ((),) * len(ids), Vocabulary(words))
+
+
+def model_with(features):
+    """A model that gives the documents, taken in order, these topic features."""
+    features = np.array(features, np.float32)
+    rows = iter(features)
+    return SimpleNamespace(
+        components_=np.zeros((features.shape[1], 2)),
+        transform=lambda counts: np.array([next(rows) for _ in range(counts.shape[0])]),
+    )
+
+
+def test_a_topic_by_hand():
+    corpus = corpus_of([[2, 1], [0, 2]], ["a", "b"])
+    (topic,) = describe_topics(model_with([[1], [0]]), corpus)
+    # Shares of a and b: document 0 has (2/3, 1/3), document 1 (0, 1); the average is (1/3, 2/3).
+    # With one average document on either side: with the topic (1/2, 1/2), without (1/6, 5/6).
+    kl = 1 / 2 * np.log2(3) + 1 / 2 * np.log2(3 / 5)
+    assert topic.sharpness == pytest.approx(kl)
+    assert topic.activity == pytest.approx(0.5)
+    assert topic.words == ("a",)  # b is less frequent with the topic than without
+
+
+def test_a_topic_that_is_on_everywhere_alike_says_nothing():
+    corpus = corpus_of([[2, 1], [0, 2], [5, 1]], ["a", "b"])
+    topics = describe_topics(model_with([[0.3, 1.0], [0.3, 1.0], [0.3, 1.0]]), corpus)
+    assert [topic.sharpness for topic in topics] == pytest.approx([0, 0], abs=1e-6)
+    assert [topic.activity for topic in topics] == pytest.approx([0.3, 1.0])
+
+
+def test_documents_without_words_and_blocks_change_nothing(monkeypatch):
+    counts = [[2, 1], [0, 2], [1, 0], [3, 3]]
+    features = [[0.9], [0.1], [0.8], [0.4]]
+    expected = describe_topics(model_with(features), corpus_of(counts, ["a", "b"]))
+    monkeypatch.setattr("docboltz.fitting.BLOCK_DOCUMENTS", 2)
+    padded = corpus_of([[0, 0], *counts[:2], [0, 0], *counts[2:]], ["a", "b"])
+    (topic,) = describe_topics(model_with(features), padded)
+    assert topic.words == expected[0].words
+    assert topic.sharpness == pytest.approx(expected[0].sharpness)
+    assert topic.activity == pytest.approx(expected[0].activity)
+
+
+# ---- what can go wrong ----
+
+
+def test_a_model_is_replaced_only_when_asked(tmp_path):
+    fit(DOCUMENTS, tmp_path / "model")
+    with pytest.raises(InvalidParameter, match=r"a model in .* already.*replace=True"):
+        fit(DOCUMENTS, tmp_path / "model")
+    fit(DOCUMENTS, tmp_path / "model", estimator(6), replace=True)
+
+
+def test_one_document_is_not_enough(tmp_path):
+    with pytest.raises(InvalidCorpus, match="One document is not enough"):
+        fit(DOCUMENTS[:1], tmp_path / "model")
+    with pytest.raises(InvalidCorpus, match="no documents"):
+        fit([], tmp_path / "model")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_unusable_folder_is_refused_before_anything_is_read(tmp_path):
+    def never():
+        raise AssertionError("read")
+        yield
+
+    (tmp_path / "file").touch()
+    with pytest.raises(InvalidParameter, match="it is a file"):
+        fit(never(), tmp_path / "file")
+
+
+def test_an_interrupt_while_reading_leaves_nothing(tmp_path):
+    def stream():
+        yield from DOCUMENTS
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fit(stream(), tmp_path / "model")
+    assert list(tmp_path.iterdir()) == []
+
+
+class Interrupted(OverReplicatedSoftmax):
+    """Stopped by Ctrl-C after its training, or before the first update."""
+
+    learnt_something = True
+
+    def fit_keeping_checkpoint(self, X):
+        if self.learnt_something:
+            super().fit_keeping_checkpoint(X)
+        raise KeyboardInterrupt
+
+
+def test_an_interrupt_while_training_keeps_what_was_learnt(tmp_path, monkeypatch):
+    model = Interrupted(2, pretraining=Pretraining(updates=3), random_state=0, device="cpu")
+    with pytest.raises(TrainingInterrupted, match="usable as it is, after 3 updates") as stop:
+        fit(DOCUMENTS, tmp_path / "model", model)
+    assert len(SearchStore.open(tmp_path / "model" / "search")) == 6
+    assert np.isfinite(stop.value.model.transform(["hockey"])).all()
+
+
+def test_an_interrupt_leaves_the_model_that_was_there_alone(tmp_path):
+    fit(DOCUMENTS, tmp_path / "model")
+    before = fingerprint(tmp_path / "model")
+    model = Interrupted(2, pretraining=Pretraining(updates=3), random_state=1, device="cpu")
+    with pytest.raises(TrainingInterrupted, match="is untouched") as stop:
+        fit(DOCUMENTS, tmp_path / "model", model, replace=True)
+    assert stop.value.model.path == tmp_path / "model-interrupted"
+    assert fingerprint(tmp_path / "model") == before
+    assert len(SearchStore.open(tmp_path / "model-interrupted" / "search")) == 6
+
+
+def test_an_interrupt_before_the_first_update_leaves_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(Interrupted, "learnt_something", False)
+    with pytest.raises(KeyboardInterrupt):
+        fit(DOCUMENTS, tmp_path / "model", Interrupted(2))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), InvalidParameter("The disk is full.")])
+def test_a_model_that_could_not_be_indexed_is_kept_and_said_to_be(tmp_path, monkeypatch, error):
+    def refuse(*_):
+        raise error
+
+    monkeypatch.setattr(StoreWriter, "append", refuse)
+    with pytest.raises(type(error), match="is complete, but its documents cannot") as raised:
+        fit(DOCUMENTS, tmp_path / "model")
+    assert str(raised.value).startswith(f"{error} The" if str(error) else "the")
+    assert docboltz.open(tmp_path / "model").topics()
+
+
+def test_a_full_disk_is_noticed_before_training(tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        fitting.shutil, "disk_usage", lambda _: SimpleNamespace(total=10**9, free=1000)
+    )
+    model = estimator()
+    with pytest.raises(InvalidParameter, match=r"takes about .* MB and the disk has 0 MB left"):
+        fit(DOCUMENTS, tmp_path / "model", model)
+    assert not hasattr(model, "components_")
+    assert not (tmp_path / "model").exists()
