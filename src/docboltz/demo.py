@@ -29,12 +29,12 @@ def load(name: str, path: Path | None, log: Callable[[str], None]) -> TextDatase
     """The dataset asked for, or docstrings where it cannot be had."""
     require(name in QUERIES, "docboltz demo", "dataset", " or ".join(QUERIES), name)
     try:
-        data = load_dataset(name, path=path, say=log)
+        data = load_dataset(name, path=path, log=log)
     except InvalidCorpus as error:
         if name == "docstrings" or path is not None:
             raise
         log(f"{error}\nGoing on with text that is here: the docstrings of Python packages.")
-        data = load_dataset("docstrings", say=log)
+        data = load_dataset("docstrings", log=log)
     return data  # type: ignore[return-value]  # both names are texts
 
 
