@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import signal
+from pathlib import Path
+
+# Two test processes on two cores, or one: sums are taken in the same order, and nobody waits.
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch looks
 
 import pytest
 import torch
 
+if not torch.cuda.is_available():
+    os.environ["TRITON_INTERPRET"] = "1"  # before the kernels look
+
+from docboltz import kernels
 from docboltz.model.latent_words import (
     FixedLatentWords,
     LatentWords,
@@ -48,6 +57,24 @@ def policy(request: pytest.FixtureRequest) -> LatentWords:
 @pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
 def device(request: pytest.FixtureRequest) -> str:
     return request.param
+
+
+@pytest.fixture
+def kernel_device(monkeypatch: pytest.MonkeyPatch) -> str:
+    """Where Triton's kernels run: on a GPU, or else on the CPU, interpreted line by line."""
+    if torch.cuda.is_available():
+        return "cuda"
+    pytest.importorskip("triton")
+    monkeypatch.setattr(kernels, "available", lambda tensor: True)
+    return "cpu"
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache folder of the test's own."""
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("DOCBOLTZ_CACHE", str(folder))
+    return folder
 
 
 def random_parameters(F: int, K: int, *, seed: int = 0, scale: float = 1.0) -> Parameters:

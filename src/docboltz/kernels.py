@@ -22,8 +22,8 @@ except ImportError:  # a build of torch for CPUs, or a system without Triton
     triton = None
 
 
-def serve(tensor: Tensor) -> bool:
-    """Tell whether the kernels can work on the device of this tensor."""
+def available(tensor: Tensor) -> bool:
+    """Whether the kernels can work on the device of this tensor."""
     return triton is not None and tensor.is_cuda
 
 

@@ -46,7 +46,7 @@ def softmax(logits, out, K, BLOCK: tl.constexpr):
     total = tl.sum(sums, 0)
     for k in range(0, K, BLOCK):
         there = k + lane < K
-        weight = tl.exp(tl.load(logits + k + lane, mask=there, other=0) - top)
+        weight = tl.exp(tl.load(logits + k + lane, mask=there, other=float("-inf")) - top)
         tl.store(out + k + lane, weight / total, mask=there)
 
 

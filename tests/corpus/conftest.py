@@ -11,11 +11,3 @@ def shared_data():
     if not SHARED.is_dir():
         pytest.skip("needs the development data in ../shared/data")
     return SHARED
-
-
-@pytest.fixture
-def cache(tmp_path, monkeypatch):
-    """A cache folder of the test's own."""
-    folder = tmp_path / "cache"
-    monkeypatch.setenv("DOCBOLTZ_CACHE", str(folder))
-    return folder

@@ -66,7 +66,7 @@ def test_sampled_documents_have_the_exact_word_distribution(m: int) -> None:
     p, documents = random_parameters(3, 5, scale=0.6), 40_000
     one = torch.ones(documents, dtype=torch.float64)
     g = torch.Generator().manual_seed(m)
-    drawn = sample_documents(p, one, m * one, sweeps=60, generator=g)
+    drawn = sample_documents(p, one, m * one, sweeps=30, generator=g)
     prior = exact.prior(p, torch.tensor([1.0 + m], dtype=torch.float64))
     expected = documents * (prior @ word_mean(p, exact.topic_states(p)))[0]
     observed = torch.bincount(drawn.words, minlength=5)
@@ -78,7 +78,7 @@ def test_sampled_documents_have_the_exact_pair_distribution() -> None:
     p, documents = random_parameters(3, 4, scale=0.8), 40_000
     two = torch.full((documents,), 2.0, dtype=torch.float64)
     g = torch.Generator().manual_seed(5)
-    words = sample_documents(p, two, 0 * two, sweeps=60, generator=g).words
+    words = sample_documents(p, two, 0 * two, sweeps=30, generator=g).words
     observed = torch.bincount(words[0::2] * 4 + words[1::2], minlength=16)
     s = word_mean(p, exact.topic_states(p))
     prior = exact.prior(p, two[:1])[0]

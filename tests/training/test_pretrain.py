@@ -47,7 +47,8 @@ def mean_and_error(p: Parameters, counts: Tensor, m: Tensor, steps: int, groups:
 
 
 def test_long_contrastive_divergence_is_the_exact_gradient() -> None:
-    """Without latent words CD-k tends to maximum likelihood: compare CD-40 with enumeration.
+    """Without latent words CD-k tends to maximum likelihood: compare CD-20 with enumeration.
+    By enumeration it is 7e-5 off, a tenth of a standard error.
 
     One of 12 entries beyond 5.5 standard errors happens by chance in 3 of 100,000 runs (Student's t
     with 39 degrees of freedom); the seed is fixed.
@@ -56,7 +57,7 @@ def test_long_contrastive_divergence_is_the_exact_gradient() -> None:
     m = torch.zeros(DOCUMENTS, dtype=torch.float64)
     weight = 1 / (DOCUMENTS * lengths(counts))
     expected = exact.likelihood_gradient(p, counts, m, weight).W
-    mean, error = mean_and_error(p, counts, m, steps=40, groups=40)
+    mean, error = mean_and_error(p, counts, m, steps=20, groups=40)
     assert (error < 2e-3).all()
     assert ((mean - expected).abs() < 5.5 * error).all()
 

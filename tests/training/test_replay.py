@@ -1,4 +1,8 @@
-"""Phases on a CUDA device: recorded once, replayed, and the same as without."""
+"""Phases with kernels: recorded once, replayed, and the same as without.
+
+Without a CUDA device the kernels are interpreted, and functions are called where a GPU replays
+what it has recorded: many updates at once, by tensors alone, are tested there as well.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +21,10 @@ from tests.conftest import random_counts
 from tests.model.test_conditionals import sparse
 from tests.training.fakes import small_parameters
 
-pytestmark = pytest.mark.gpu
-
-DEVICE = "cuda"
+ON_GPU = torch.cuda.is_available()
+DEVICE = "cuda" if ON_GPU else "cpu"
+UPDATES, BATCH = (40, 8) if ON_GPU else (12, 2)
+"""The interpreter takes a tenth of a second for an update of two documents."""
 
 
 class Eager:
@@ -34,14 +39,26 @@ class Eager:
         function()
 
 
+class ManyAtOnce(Eager):
+    """In place of a Replay without a GPU: a function makes as many updates as it would there."""
+
+    possible = True
+
+
+@pytest.fixture(autouse=True)
+def _replay(kernel_device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not ON_GPU:
+        monkeypatch.setattr("docboltz.training.trainer.Replay", ManyAtOnce)
+
+
 def pretraining() -> ContrastiveDivergence:
     """CD-1 to CD-3, so that three graphs are recorded."""
     return ContrastiveDivergence(
         Pretraining(
-            updates=40,
-            batch_size=8,
+            updates=UPDATES,
+            batch_size=BATCH,
             learning_rate=0.3,
-            more_steps_every=13,
+            more_steps_every=UPDATES // 3 + 1,
             max_steps=3,
             sparsity=1,
         )
@@ -51,27 +68,37 @@ def pretraining() -> ContrastiveDivergence:
 def finetuning() -> MaximumLikelihood:
     """With and without averaging, in two graphs."""
     return MaximumLikelihood(
-        Finetuning(updates=40, batch_size=8, learning_rate=0.01, rungs=20, bridge=5, gibbs_steps=2)
+        Finetuning(
+            updates=UPDATES,
+            batch_size=BATCH,
+            learning_rate=0.01,
+            rungs=20,
+            bridge=5,
+            gibbs_steps=2,
+        )
     )
 
 
 def finetuning_from_data() -> MaximumLikelihood:
     return MaximumLikelihood(
-        Finetuning(updates=40, batch_size=8, learning_rate=0.01, chains="data", sweeps=2)
+        Finetuning(updates=UPDATES, batch_size=BATCH, learning_rate=0.01, chains="data", sweeps=2)
     )
 
 
-PHASES = pytest.mark.parametrize("make", [pretraining, finetuning, finetuning_from_data])
+# A pool begins with thousands of sweeps: minutes for the interpreter.
+PHASES = pytest.mark.parametrize(
+    "make", [pretraining, pytest.param(finetuning, marks=pytest.mark.gpu), finetuning_from_data]
+)
 
 
 def trained(make: Callable[[], Phase], dtype: torch.dtype, *, seed: int = 0) -> Trainer:
-    """Forty updates of a phase on a small corpus."""
+    """All updates of a phase on a small corpus."""
     counts = sparse(random_counts(30, 50).to(dtype))
     documents = Documents.of(counts, FixedLatentWords(4), torch.device(DEVICE))
     p = small_parameters(6, 50, dtype=dtype)
     trainer = Trainer(make(), p.to(DEVICE).copy(), documents, seed=seed)
     for _ in range(2):
-        trainer.advance(20)
+        trainer.advance(UPDATES // 2)
     return trainer
 
 
@@ -82,7 +109,7 @@ def state(trainer: Trainer) -> dict[str, Tensor]:
 @PHASES
 def test_a_replayed_run_is_finite_and_repeats_with_its_seed(make: Callable[[], Phase]) -> None:
     one, other = trained(make, torch.float32), trained(make, torch.float32)
-    assert one.update == 40
+    assert one.update == UPDATES
     for name, tensor in state(one).items():
         assert torch.equal(tensor, state(other)[name]), name
         assert tensor.isfinite().all(), name

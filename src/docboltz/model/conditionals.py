@@ -47,7 +47,7 @@ def word_logits(p: Parameters, topics: Tensor) -> Tensor:
 
 def softmax(logits: Tensor) -> Tensor:
     """exp(logit_k) / Σ_k exp(logit_k) for each row.  (B, K)."""
-    return kernels.softmax(logits) if kernels.serve(logits) else torch.softmax(logits, 1)
+    return kernels.softmax(logits) if kernels.available(logits) else torch.softmax(logits, 1)
 
 
 def word_mean(p: Parameters, topics: Tensor) -> Tensor:

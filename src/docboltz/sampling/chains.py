@@ -32,7 +32,7 @@ def draw_topics(
 
     Where x̄ are a document's own words and D = N + M, it is fast inference, Eq. (11).
     """
-    if kernels.serve(d):
+    if kernels.available(d):
         return kernels.draw_topics(times(shares, p.W.T), p.a, d, generator)
     mean = topic_mean_of_shares(p, shares, d)
     return mean, sample_topics(mean, generator=generator)
@@ -41,7 +41,7 @@ def draw_topics(
 def topic_mean_of_shares(p: Parameters, shares: Counts, d: Tensor) -> Tensor:
     """P(h_j = 1) = σ(D (Σ_k W_jk x̄_k + a_j)) for words x = D x̄: (B, F)."""
     words_input = times(shares, p.W.T)
-    if kernels.serve(d):
+    if kernels.available(d):
         return kernels.topic_mean(words_input, p.a, d)
     return torch.sigmoid((words_input + p.a) * d[:, None])
 

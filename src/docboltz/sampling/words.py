@@ -43,7 +43,7 @@ def sample_word_shares(logits: Tensor, n: Tensor, *, generator: Random) -> Count
 
     Sparse from plain torch; dense from a kernel whose shapes do not depend on what is drawn.
     """
-    if kernels.serve(logits):
+    if kernels.available(logits):
         return kernels.draw_word_shares(logits, n, generator)
     drawn = sample_words(torch.softmax(logits, 1), n, generator=kernels.generator_of(generator))
     return drawn.shares()

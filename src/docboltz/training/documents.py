@@ -46,7 +46,7 @@ class Documents:
     def pick(self, index: Tensor) -> Batch:
         """Take the documents with these numbers: dense where a kernel can, sparse elsewhere."""
         c = self.counts
-        if kernels.serve(c.counts):
+        if kernels.available(c.counts):
             both = (self.n, self.d)
             return Batch(*kernels.pick_shares(c.starts, c.words, c.counts, c.n_words, both, index))
         return Batch(c.rows(index).shares(), self.n[index], self.d[index])

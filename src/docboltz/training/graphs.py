@@ -20,7 +20,7 @@ class Replay:
     def __init__(self, generator: torch.Generator, tensors: dict[str, Tensor]) -> None:
         self._generator, self._tensors = generator, tensors
         self._graphs: dict[Hashable, torch.cuda.CUDAGraph] = {}
-        self.possible = all(kernels.serve(t) for t in tensors.values())
+        self.possible = all(kernels.available(t) for t in tensors.values())
         self._memory = torch.cuda.graph_pool_handle() if self.possible else None
 
     def __call__(self, key: Hashable, function: Callable[[], None]) -> None:

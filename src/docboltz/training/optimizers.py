@@ -19,7 +19,7 @@ class Momentum:
         """Climb."""
         parts = zip(self._leaves, self._velocity, self._decays, gradients, strict=True)
         for leaf, velocity, decay, gradient in parts:
-            if kernels.serve(leaf):
+            if kernels.available(leaf):
                 kernels.climb(leaf, velocity, gradient, rate, self._momentum, decay)
                 continue
             velocity.mul_(self._momentum).add_(gradient, alpha=float(rate))

@@ -180,7 +180,7 @@ def contrast(p: Parameters, batch: Batch, *, steps: int, generator: Random) -> t
     """
     data_topics, topics = draw_topics(p, batch.shares, batch.d, generator=generator)
     whole = batch.n
-    if steps > 1 and not kernels.serve(whole):  # the kernel rounds itself
+    if steps > 1 and not kernels.available(whole):  # the kernel rounds itself
         whole = whole.round().clamp_min(1)  # a fractional length (tf-idf) draws whole words
     for step in range(1, steps + 1):
         logits = word_logits(p, topics)  # (B, K)
@@ -202,7 +202,7 @@ def contrast_gradients(data: Side, model: Side, weighted: Tensor) -> list[Tensor
     """
     W = data.shares.T @ weighted
     W.addmm_(model.shares.T, model.topics, alpha=-1 / len(weighted))
-    if kernels.serve(W):
+    if kernels.available(W):
         return [W, kernels.mean_difference(data.shares, model.shares)]
     return [W, data.shares.mean(0) - model.shares.mean(0)]
 
@@ -214,7 +214,7 @@ def weighted_topics(topics: Tensor, sparsity: float, *, target: float) -> Tensor
     Multiplied with a document's words, divided by D like its other statistics, it is the
     gradient of W.
     """
-    if kernels.serve(topics):
+    if kernels.available(topics):
         return kernels.weighted_topics(topics, sparsity, target)
     if not sparsity:
         return topics / len(topics)

@@ -10,7 +10,8 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from docboltz.kernels import Random, Seeds, serve
+from docboltz import kernels
+from docboltz.kernels import Random, Seeds
 from docboltz.model.parameters import Parameters
 from docboltz.training.documents import Batch, Documents, Shuffle
 from docboltz.training.graphs import Replay
@@ -142,7 +143,8 @@ class Trainer:
         row = self._plan.index_select(0, self._place)[0]
         index, seed = row[:size], row[size : size + 1]
         rate, share = row[size + 1 :].view(self.parameters.W.dtype)
-        random: Random = Seeds(self.generator, seed) if serve(index) else self.generator
+        on_device = kernels.available(index)
+        random: Random = Seeds(self.generator, seed) if on_device else self.generator
         batch = self.documents.pick(index)
         self._optimizer.step(self.phase.gradients(batch, variant, random), rate)
         self.phase.correct()
