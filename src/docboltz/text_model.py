@@ -257,7 +257,7 @@ class TextModel:
         store = self.store
         row = store.row_of(str(id))
         own = np.array([row])
-        words = store.words.of_documents(own)
+        words = store.words_of(own)
         if not words.nnz:
             raise InvalidCorpus(
                 f"The model knows none of the words of document {id!r}: nothing is like it."
