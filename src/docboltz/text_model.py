@@ -424,7 +424,7 @@ class TextModel:
 
         One whose topics are all off beyond float32 is not: it keeps the smallest of numbers.
         """
-        return _known(self.estimator.transform(counts), counts)
+        return _known(self.estimator.transform(counts, "fast"), counts)  # as queries are
 
     @property
     def activity(self) -> NDArray[np.float32]:
