@@ -64,8 +64,9 @@ class LightModel:
         few = csr_array((counts.data, place, counts.indptr), shape=(len(n), len(asked)))
         inputs = few @ self.W[:, asked].T.astype(np.float64) + n[:, None] * self.a
         logits = inputs * replication[:, None]
-        probabilities: Floats = (0.5 * (1 + np.tanh(logits / 2))).astype(np.float32)  # σ, safe
-        return probabilities
+        small = np.exp(-np.abs(logits))  # cannot overflow, and keeps tiny σ to the last digit
+        sigmoid: Floats = (np.where(logits < 0, small, 1) / (1 + small)).astype(np.float32)
+        return sigmoid
 
     def next_words(self, counts: csr_array) -> NDArray[np.float64]:
         """softmax(b + Wᵀ μ1), μ1 with one latent word more: a further word of each.  (B, K)."""

@@ -260,7 +260,7 @@ class TextModel:
         store = self.store
         row = store.row_of(str(id))
         own = np.array([row])
-        words = store.words.of_documents(own)
+        words = store.words_of(own)
         if not words.nnz:
             raise InvalidCorpus(
                 f"The model knows none of the words of document {id!r}: nothing is like it."
@@ -416,7 +416,7 @@ class TextModel:
 
         One whose topics are all off beyond float32 is not: it keeps the smallest of numbers.
         """
-        return _known(self.estimator.transform(counts), counts)
+        return _known(self.estimator.transform(counts, "fast"), counts)  # as queries are
 
     @property
     def activity(self) -> NDArray[np.float32]:

@@ -7,29 +7,66 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
+from docboltz.files import Fingerprint, digest
 from docboltz.search.store import SearchStore
 from docboltz.search.writer import StoreWriter
 
+N_WORDS = 12
 
-def write(path: Path, features: Any, *, mean: Any = None, block: int = 7, model: str = "m") -> None:
+
+def random_counts(n: int, *, seed: int = 0) -> csr_array:
+    """Counts of 12 words; every document has at least one."""
+    rng = np.random.default_rng(seed)
+    counts = rng.integers(1, 5, (n, N_WORDS)) * (rng.random((n, N_WORDS)) < 0.3)
+    counts[np.arange(n), rng.integers(N_WORDS, size=n)] += 1
+    return csr_array(counts)
+
+
+def write(
+    path: Path,
+    features: Any,
+    counts: Any = None,
+    *,
+    mean: Any = None,
+    block: int = 7,
+    model: str = "m",
+) -> None:
     features = np.asarray(features)
-    with StoreWriter(path, n_features=features.shape[1], model=model, mean=mean) as writer:
+    counts = random_counts(len(features)) if counts is None else csr_array(counts)
+    with StoreWriter(
+        path, n_features=features.shape[1], n_words=counts.shape[1], model=model, mean=mean
+    ) as writer:
         for begin in range(0, len(features), block):
-            part = features[begin : begin + block]
-            ids = [f"d{begin + i}" for i in range(len(part))]
-            writer.append(part, ids, [[id_, "x"] for id_ in ids], [f"text of {i}" for i in ids])
+            part = slice(begin, begin + block)
+            ids = [f"d{i}" for i in range(len(features))[part]]
+            texts = [f"text of {id_}" for id_ in ids]
+            writer.append(features[part], counts[part], ids, [[id_, "x"] for id_ in ids], texts)
 
 
-def store_of(path: Path, features: Any, **options: Any) -> SearchStore:
-    write(path, features, **options)
+def store_of(path: Path, features: Any, counts: Any = None, **options: Any) -> SearchStore:
+    write(path, features, counts, **options)
     return SearchStore.open(path)
 
 
 def names(path: Path) -> set[str]:
-    """All files and folders below `path`."""
-    return {str(file.relative_to(path)) for file in path.rglob("*")}
+    """All files and folders below `path`, but for locks."""
+    return {str(file.relative_to(path)) for file in path.rglob("*") if file.name != ".lock"}
 
 
 def data_file(path: Path, name: str) -> Path:
     return path / json.loads((path / "store.json").read_text())["build"] / name
+
+
+def forge(path: Path, **content: Any) -> None:
+    """Give a store's manifest other content, and sizes and checksums that fit its files."""
+    manifest = json.loads((path / "store.json").read_text())
+    build = path / manifest["build"]
+    files = {name: vars(Fingerprint.of(build / name)) for name in manifest["files"]}
+    inner = {
+        "build": build.name,
+        "files": files,
+        "content": manifest["content"] | content,
+    }
+    (path / "store.json").write_text(json.dumps(manifest | inner | {"checksum": digest(inner)}))

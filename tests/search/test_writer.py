@@ -1,58 +1,80 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from docboltz.errors import InvalidCorpus, InvalidParameter
 from docboltz.search.documents import DocumentWriter
 from docboltz.search.store import SearchStore
+from docboltz.search.words import DTYPES
 from docboltz.search.writer import StoreWriter
-from tests.search.stores import names, store_of
+from tests.search.stores import names, random_counts, store_of, write
+
+
+ONE = csr_array([[1, 0, 2]])
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("changes", "message"),
     [
-        ((np.ones((1, 3)), ["a"], [[]], [""]), r"shape \(n, 2\).*float64 of shape \(1, 3\)"),
-        ((np.ones(2), ["a"], [[]], [""]), r"shape \(n, 2\).*of shape \(2,\)"),
-        (([["x", "y"]], ["a"], [[]], [""]), "numbers of shape"),
-        (([[1, np.nan]], ["a"], [[]], [""]), "finite in float32. Got 'nan at row 0, column 1'"),
-        (([[np.inf, 1]], ["a"], [[]], [""]), "finite in float32. Got 'inf at row 0, column 0'"),
-        (([[1, 1]], ["a", "b"], [[]], [""]), r"as many as ids.*\(1, 2, 1, 1\)"),
-        (([[1, 1]], ["a"], [[]], []), r"as many as ids.*\(1, 1, 1, 0\)"),
-        (([[1, 1]], [7], [[]], [""]), "'ids'.*Got 7"),
-        (([[1, 1]], ["\udcff"], [[]], [""]), "'ids'.*Unicode"),
-        (([[1, 1]], ["a"], ["sport"], [""]), "list of strings for document 'a'. Got 'sport'"),
-        (([[1, 1]], ["a"], [[3]], [""]), "list of strings for document 'a'"),
-        (([[1, 1]], ["a"], [[]], [None]), "'snippets'.*Got None"),
-        (([[1, 1]], ["old"], [[]], [""]), "Two documents have the id 'old'"),
-        (([[1, 1]] * 3, ["b", "a", "a"], [[]] * 3, [""] * 3), "Two documents have the id 'a'"),
+        ({"features": np.ones((1, 3))}, r"shape \(n, 2\).*float64 of shape \(1, 3\)"),
+        ({"features": np.ones(2)}, r"shape \(n, 2\).*of shape \(2,\)"),
+        ({"features": [["x", "y"]]}, "numbers of shape"),
+        ({"features": [[1, np.nan]]}, "finite in float32. Got 'nan at row 0, column 1'"),
+        ({"features": [[np.inf, 1]]}, "finite in float32. Got 'inf at row 0, column 0'"),
+        ({"counts": csr_array((1, 2))}, r"counts of 3 words. Got \(1, 2\)"),
+        ({"counts": csr_array((2, 3))}, r"as many as counts.*\(1, 2, 1, 1, 1\)"),
+        ({"ids": ["a", "b"]}, r"as many as counts, ids.*\(1, 1, 2, 1, 1\)"),
+        ({"texts": []}, r"as many as counts, ids.*\(1, 1, 1, 1, 0\)"),
+        ({"ids": [7]}, "'ids'.*Got 7"),
+        ({"ids": ["\udcff"]}, "'ids'.*Unicode"),
+        ({"labels": ["sport"]}, "list of strings for document 'a'. Got 'sport'"),
+        ({"labels": [[3]]}, "list of strings for document 'a'"),
+        ({"texts": [None]}, "'texts'.*Got None"),
+        ({"ids": ["old"]}, "Two documents have the id 'old'"),
+        (
+            {
+                "features": [[1, 1]] * 3,
+                "counts": csr_array(np.ones((3, 3))),
+                "ids": ["b", "a", "a"],
+                "labels": [[]] * 3,
+                "texts": [""] * 3,
+            },
+            "Two documents have the id 'a'",
+        ),
     ],
+    ids=str,
 )
 def test_bad_blocks_are_refused_and_leave_nothing(
-    tmp_path: Path, arguments: tuple[Any, ...], message: str
+    tmp_path: Path, changes: dict[str, Any], message: str
 ) -> None:
-    with StoreWriter(tmp_path, n_features=2, model="m") as writer:
-        writer.append([[1, 1]], ["old"], [[]], [""])
+    good = {"features": [[1, 1]], "counts": ONE, "ids": ["a"], "labels": [[]], "texts": [""]}
+    with StoreWriter(tmp_path, n_features=2, n_words=3, model="m") as writer:
+        writer.append([[1, 1]], ONE, ["old"], [[]], [""])
         with pytest.raises((InvalidParameter, InvalidCorpus), match=message):
-            writer.append(*arguments)
-        writer.append([[1, 0]], ["b"], [[]], [""])
+            writer.append(**good | changes)
+        writer.append([[1, 0]], 2 * ONE, ["b"], [[]], [""])
     store = SearchStore.open(tmp_path)
-    assert [hit.id for hit in store.documents([0, 1])] == ["old", "b"]
+    assert [document.id for document in store.documents([0, 1])] == ["old", "b"]
     np.testing.assert_array_equal(store.features[1], [1, 0])
+    np.testing.assert_array_equal(store.words.n_words(), [2, 2])
 
 
 def test_bad_settings_are_refused(tmp_path: Path) -> None:
-    for n_features in (0, 2.0, True):
-        with pytest.raises(InvalidParameter, match="n_features"):
-            StoreWriter(tmp_path, n_features=n_features, model="m")  # type: ignore[arg-type]
+    for size in (0, 2.0, True):
+        for name in ("n_features", "n_words"):
+            with pytest.raises(InvalidParameter, match=name):
+                StoreWriter(tmp_path, **{"n_features": 2, "n_words": 3, name: size}, model="m")
     for mean in ([1.0], [1.0, np.nan], [[1.0, 2.0]]):
         with pytest.raises(InvalidParameter, match="mean"):
-            StoreWriter(tmp_path, n_features=2, model="m", mean=mean)
+            StoreWriter(tmp_path, n_features=2, n_words=3, model="m", mean=mean)
     assert not names(tmp_path)
 
 
@@ -60,7 +82,7 @@ def test_no_document_is_no_store(tmp_path: Path) -> None:
     new = tmp_path / "new"
     with (
         pytest.raises(InvalidCorpus, match="no document"),
-        StoreWriter(new, n_features=8, model="m"),
+        StoreWriter(new, n_features=8, n_words=3, model="m"),
     ):
         pass
     assert not new.exists()
@@ -75,11 +97,11 @@ def test_a_block_written_by_half_is_no_store(
         raise KeyboardInterrupt
 
     def build() -> None:
-        with StoreWriter(tmp_path, n_features=2, model="m") as writer:
-            writer.append([[1, 1]], ["a"], [[]], [""])
+        with StoreWriter(tmp_path, n_features=2, n_words=3, model="m") as writer:
+            writer.append([[1, 1]], ONE, ["a"], [[]], [""])
             monkeypatch.setattr(DocumentWriter, "append", interrupt)
             with suppress(KeyboardInterrupt):
-                writer.append([[1, 1]], ["b"], [[]], [""])
+                writer.append([[1, 1]], ONE, ["b"], [[]], [""])
 
     with pytest.raises(InvalidCorpus, match="not wholly written"):
         build()
@@ -89,4 +111,98 @@ def test_a_block_written_by_half_is_no_store(
 def test_the_sizes_of_blocks_change_nothing(tmp_path: Path, vectors: np.ndarray) -> None:
     one, other = (store_of(tmp_path / str(block), vectors, block=block) for block in (1, 50))
     np.testing.assert_array_equal(one.features, other.features)
+    for name in DTYPES:
+        np.testing.assert_array_equal(getattr(one.words, name), getattr(other.words, name))
     assert one.documents(range(50)) == other.documents(range(50))
+
+
+def test_a_rebuild_replaces_the_store_and_its_files(tmp_path: Path, vectors: np.ndarray) -> None:
+    old = store_of(tmp_path, vectors, model="old")
+    (tmp_path / "build-mine").mkdir()  # not one of the store's
+    new = store_of(tmp_path, vectors[:5], model="new")
+    assert len(new) == 5
+    assert len(list(tmp_path.glob("build-*"))) == 2
+    assert "build-mine" in names(tmp_path)
+    # The one that is open goes on with the files it has, though they have no names any more.
+    assert old.documents([49])[0].id == "d49"
+    assert old.search(vectors[:1], random_counts(1), 1, by="topics").rows.tolist() == [[0]]
+    assert old.similar([7], 49).rows.shape == (1, 49)
+
+
+def test_an_error_in_the_middle_leaves_nothing(tmp_path: Path) -> None:
+    new = tmp_path / "new"
+
+    def build() -> None:
+        with StoreWriter(new, n_features=2, n_words=3, model="m") as writer:
+            writer.append([[1, 1]], ONE, ["a"], [[]], [""])
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        build()
+    assert not new.exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limit on the size of files")
+@pytest.mark.parametrize(
+    ("n_features", "n_words", "text"), [(64, 1, 1), (1, 1, 99), (1, 100, 1)], ids=str
+)
+def test_a_full_disk_is_reported_and_cleaned_up(
+    tmp_path: Path, n_features: int, n_words: int, text: int
+) -> None:
+    """Features, texts or words are the first without room."""
+    code = """
+import resource, signal, sys
+import numpy as np
+from scipy.sparse import csr_array
+from docboltz.errors import InvalidParameter
+from docboltz.search.writer import StoreWriter
+path, F, K, text = sys.argv[1], *map(int, sys.argv[2:])
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+try:
+    with StoreWriter(path, n_features=F, n_words=K, model="m") as writer:
+        for i in range(9):
+            ids = [f"{i}-{j}" for j in range(600)]
+            texts = [np.random.bytes(text).hex() for _ in ids]
+            counts = csr_array(np.ones((600, K)))
+            writer.append(np.ones((600, F)), counts, ids, [[]] * 600, texts)
+except InvalidParameter as error:
+    assert "cannot be written" in str(error), error
+    assert "File too large" in str(error), error
+else:
+    sys.exit("no error")
+"""
+    path = tmp_path / "new"
+    sizes = map(str, (n_features, n_words, text))
+    command = [sys.executable, "-W", "error", "-c", code, str(path), *sizes]
+    result = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert not path.exists()
+
+
+def test_two_builds_at_once_are_refused(tmp_path: Path, vectors: np.ndarray) -> None:
+    with StoreWriter(tmp_path, n_features=2, n_words=3, model="first") as writer:
+        with pytest.raises(InvalidParameter, match="Another process is writing the search index"):
+            write(tmp_path, vectors)
+        writer.append([[1, 1]], ONE, ["a"], [[]], [""])
+    assert SearchStore.open(tmp_path).model == "first"
+    write(tmp_path, vectors)
+
+
+def test_a_refusal_at_the_last_moment_keeps_the_old_store(
+    tmp_path: Path, vectors: np.ndarray
+) -> None:
+    write(tmp_path, vectors, model="old")
+    before = names(tmp_path)
+
+    def refuse() -> None:
+        raise InvalidParameter("The model was replaced.")
+
+    def build() -> None:
+        with StoreWriter(tmp_path, n_features=2, n_words=3, model="new", check=refuse) as writer:
+            writer.append([[1, 1]], ONE, ["a"], [[]], [""])
+
+    with pytest.raises(InvalidParameter, match="was replaced"):
+        build()
+    assert names(tmp_path) == before
+    assert SearchStore.open(tmp_path).model == "old"

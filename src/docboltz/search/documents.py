@@ -43,12 +43,9 @@ class DocumentWriter:
     """Writes documents in row groups; call `close`, or `abandon` if the file is not wanted."""
 
     def __init__(self, path: Path) -> None:
-        import pyarrow as pa
         import pyarrow.parquet as pq
 
-        self._schema = pa.schema(
-            [("id", pa.string()), ("labels", pa.list_(pa.string())), ("text", pa.string())]
-        )
+        self._schema = _schema()
         self._parquet = pq.ParquetWriter(
             path,
             self._schema,
@@ -89,9 +86,9 @@ class DocumentWriter:
 class Documents:
     """Reads documents by row. Mapped at once, because a rebuild may remove the file later on."""
 
-    def __init__(self, file: Path, damaged: Callable[[str], InvalidModelFile]) -> None:
-        """`damaged` makes the error for a file that cannot be read."""
-        self._damaged, self._name = damaged, file.name
+    def __init__(self, file: Path, n: int, damaged: Callable[[str], InvalidModelFile]) -> None:
+        """Of n documents; `damaged` makes the error for a file that cannot be read."""
+        self._n, self._damaged, self._name = n, damaged, file.name
         with open(file, "rb") as stream:
             self._map = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
 
@@ -130,7 +127,10 @@ class Documents:
 
     @cached_property
     def _metadata(self) -> Any:
-        return self._open().metadata
+        file = self._open()
+        if not (file.schema_arrow.equals(_schema()) and file.metadata.num_rows == self._n):
+            raise TypeError(f"it does not hold {self._n:,} documents")
+        return file.metadata
 
     def _open(self, metadata: Any = None) -> Any:
         """A reader of one's own, as two threads must not share one; it takes 0.1 ms."""
@@ -148,3 +148,12 @@ class Documents:
             yield
         except (OSError, pa.ArrowException, KeyError, TypeError, IndexError) as error:
             raise self._damaged(f"{self._name} cannot be read ({error})") from error
+
+
+def _schema() -> Any:
+    """Columns of the file; none has a gap."""
+    import pyarrow as pa
+
+    label = pa.field("element", pa.string(), nullable=False)
+    columns = {"id": pa.string(), "labels": pa.list_(label), "text": pa.string()}
+    return pa.schema([pa.field(name, kind, nullable=False) for name, kind in columns.items()])

@@ -63,20 +63,18 @@ class SearchStore:
             shape = (self.n_documents, self.n_features)
             if opened.files[FEATURES].bytes != 4 * shape[0] * shape[1]:
                 raise STORE.damaged(self.path, f"{FEATURES} is not of {shape[0]:,} documents")
-            mean = content["mean"]
-            self.mean = None if mean is None else np.array(mean, np.float32)
+            self.mean = None if content["mean"] is None else _mean(content["mean"], shape[1])
             """What was subtracted from documents, and is from queries: (F,)."""
-            if self.mean is not None and self.mean.shape != shape[1:]:
-                raise STORE.damaged(self.path, "its mean has another number of features")
             self.features: Floats = np.memmap(
                 opened.file(FEATURES), dtype="<f4", mode="r", shape=shape
             )
             """Unit vectors of the documents, centred if there is a mean, memory-mapped: (n, F)."""
-            self.words = WordIndex.load(opened.folder / opened.build)
-            self.words.require_shape(self.n_documents, self.n_words)
-        self._documents = Documents(
-            opened.file(DOCUMENTS), lambda what: STORE.damaged(self.path, what)
-        )
+            self.words = WordIndex.load(
+                opened.folder / opened.build, self.n_documents, self.n_words
+            )
+            self._documents = Documents(
+                opened.file(DOCUMENTS), shape[0], lambda what: STORE.damaged(self.path, what)
+            )
         self._wordless = np.flatnonzero(self.words.n_words() == 0)
 
     @classmethod
@@ -137,14 +135,20 @@ class SearchStore:
     def similar(self, rows: ArrayLike, k: int, *, by: By = "both") -> Best:
         """As `search`, for documents of the collection; none is among its own hits."""
         own = self._checked_rows(rows, "similar", "rows")
-        queries = Queries(np.array(self.features[own]), self.words.of_documents(own))
+        queries = Queries(np.array(self.features[own]), self.words_of(own))
         found = self._nearest(queries, _checked_k(k) + 1, own[:0], by)
-        if not found.rows.size:  # no document has a known word
+        if not found.rows.shape[1]:  # no document has a known word
             return found
         others = found.rows != own[:, None]
         others[others.all(1), -1] = False  # more than k equal to it came before it
         shape = (len(own), found.rows.shape[1] - 1)
         return Best(*(part[others].reshape(shape) for part in found))
+
+    def words_of(self, rows: ArrayLike) -> csr_array:
+        """tf-idf weights of documents of the collection: (len(rows), K)."""
+        own = self._checked_rows(rows, "words_of", "rows")
+        with STORE.trusting(self.path):
+            return self.words.of_documents(own)
 
     def documents(self, rows: ArrayLike) -> list[StoredDocument]:
         """Id, labels and text of each of the rows, in their order."""
@@ -184,6 +188,13 @@ class SearchStore:
 def _checked_k(k: int) -> int:
     require(is_whole(k) and k >= 1, "SearchStore", "k", "a whole number of at least 1", k)
     return int(k)
+
+
+def _mean(values: list[float], n_features: int) -> Floats:
+    mean = np.array(values, np.float64)
+    if mean.shape != (n_features,) or not (np.abs(mean) <= np.finfo(np.float32).max).all():
+        raise ValueError("its mean is not that of its features")
+    return mean.astype(np.float32)
 
 
 def _size(value: object) -> int:
