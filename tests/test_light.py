@@ -100,7 +100,7 @@ def test_how_counts_are_stored_does_not_matter(policy: LatentWords) -> None:
         np.testing.assert_allclose(ask(twice), ask(plain), rtol=1e-6)
 
 
-@pytest.mark.parametrize("name", ["components", *"intercept_hidden intercept_visible".split()])
+@pytest.mark.parametrize("name", ["components", *["intercept_hidden", "intercept_visible"]])
 @pytest.mark.parametrize(
     "harm",
     [
@@ -120,5 +120,7 @@ def test_arrays_of_no_model_are_refused(policy: LatentWords, name: str, harm: An
 
 
 def test_importing_it_loads_neither_torch_nor_scikit_learn() -> None:
-    code = f"import sys, {module.__name__}; sys.exit(bool({{'torch', 'sklearn'}} & set(sys.modules)))"
+    code = (
+        f"import sys, {module.__name__}; sys.exit(bool({{'torch', 'sklearn'}} & set(sys.modules)))"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -189,7 +189,7 @@ def test_nothing_known_is_zero_in_searches_and_nothing_else_is(text_model, monke
     assert not unknown.any()
     # A document so long that every topic is off for sure has features, if tiny ones.
     off = np.zeros((2, 3), np.float32)
-    monkeypatch.setattr(text_model.estimator, "transform", lambda counts: off, raising=False)
+    monkeypatch.setattr(text_model.estimator, "transform", lambda *_: off, raising=False)
     known, unknown = text_model.search_features(counts)
     assert known.all()
     assert not unknown.any()

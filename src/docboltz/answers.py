@@ -58,6 +58,15 @@ class Topic:
     activity: float
     """Its mean probability over the training documents."""
 
+    @classmethod
+    def of_dict(cls, saved: dict[str, Any]) -> Topic:
+        """The topic that `to_dict` described."""
+        words = saved["words"]
+        if not (isinstance(words, list) and all(isinstance(word, str) for word in words)):
+            raise TypeError("the words of a topic are a list of strings")
+        numbers = float(saved["sharpness"]), float(saved["activity"])
+        return cls(int(saved["topic"]), tuple(words), *numbers)
+
     def to_dict(self) -> dict[str, Any]:
         """All of it as JSON can hold it, by the names of the table."""
         return {
@@ -181,6 +190,21 @@ class ExpectedWords(Answer[ExpectedWord]):
     ) -> list[str]:
         """Word, probability and lift."""
         return [clean(item.word), f"{item.probability:.4f}", f"{item.lift:,.1f} ×"]
+
+
+def distinct_topics(topics: Iterable[Topic], n: int | None) -> list[Topic]:
+    """All topics, sharpest first; or up to n that do not repeat each other's first words."""
+    ranked = sorted(topics, key=lambda topic: -topic.sharpness)
+    if n is None:
+        return ranked
+    chosen: list[Topic] = []
+    seen: set[str] = set()
+    for topic in ranked:
+        leading = set(topic.words[:5])
+        if len(chosen) < n and len(leading & seen) <= 2:
+            chosen.append(topic)
+            seen |= leading
+    return chosen
 
 
 def find_matches(analysis: TextAnalysis, text: str, terms: frozenset[str]) -> tuple[Span, ...]:

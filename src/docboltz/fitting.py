@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import shutil
 import warnings
 from collections.abc import Iterable
@@ -102,7 +101,7 @@ def fit(
             "reading": reading.to_dict(),
             "vocabulary": list(corpus.vocabulary.words),
             "forms": list(corpus.vocabulary.forms),
-            "topics": [dataclasses.asdict(topic) for topic in describe_topics(estimator, corpus)],
+            "topics": [topic.to_dict() for topic in describe_topics(estimator, corpus)],
         }
         if out is not None:
             save_model(out, arrays, settings)

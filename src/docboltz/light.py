@@ -74,3 +74,18 @@ class LightModel:
         words = np.exp(logits - logits.max(axis=1, keepdims=True))
         shares: NDArray[np.float64] = words / words.sum(axis=1, keepdims=True)
         return shares
+
+    def expected_words(
+        self, counts: csr_array, n: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+        """Columns of the n words a document (1, K) says most about; probability and lift of each.
+
+        Ordered by p · log(p / usual), what each adds to the divergence from the usual words. Words
+        of the document itself are no news.
+        """
+        given = self.next_words(counts)[0]
+        usual = self.word_frequency.astype(np.float64)
+        news = given * np.log(given / usual)
+        news[counts.indices] = -np.inf
+        best = np.argsort(-news, kind="stable")[: min(n, len(news) - counts.nnz)]
+        return best, given[best], given[best] / usual[best]

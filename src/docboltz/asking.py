@@ -1,0 +1,212 @@
+"""Questions to a fitted model: search, similar, words, topics. Neither torch nor scikit-learn here.
+
+They take seconds to import, and fast inference is a sparse product and a sigmoid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from docboltz.answers import (
+    ExpectedWord,
+    ExpectedWords,
+    Hit,
+    Hits,
+    Topic,
+    Topics,
+    distinct_topics,
+    find_matches,
+)
+from docboltz.corpus.counting import count
+from docboltz.corpus.counts import Corpus
+from docboltz.corpus.readers import ReadOptions, as_documents
+from docboltz.corpus.text import TextAnalysis
+from docboltz.corpus.vocabulary import Vocabulary
+from docboltz.errors import InvalidCorpus, InvalidParameter, is_whole, require
+from docboltz.files import StrPath
+from docboltz.light import LightModel
+from docboltz.search.nearest import Best
+from docboltz.search.store import WEIGHTS, By, SearchStore
+from docboltz.storage import Arrays, fingerprint_of
+
+SEARCH = "search"
+"""Folder of the search store in that of the model."""
+
+
+class Asking:
+    """A fitted model with its vocabulary and the collection it searches: what can be asked."""
+
+    vocabulary: Vocabulary
+    """The words the model knows."""
+    analysis: TextAnalysis
+    """How text becomes words."""
+    reading: ReadOptions
+    """How the training documents were read, and others will be."""
+    path: Path | None
+    """Folder it was saved to or opened from."""
+
+    def __init__(
+        self, arrays: Arrays, settings: dict[str, Any], *, path: StrPath | None = None
+    ) -> None:
+        """Take what a model's folder holds; KeyError, TypeError or ValueError if it is not that."""
+        text = settings["text"]
+        self.analysis = TextAnalysis.from_dict(text["analysis"])
+        self.vocabulary = Vocabulary(_strings(text["vocabulary"]), _strings(text["forms"]))
+        self.reading = ReadOptions.from_dict(text["reading"])
+        self._topics = tuple(map(Topic.of_dict, text["topics"]))
+        self._light = LightModel.of(arrays, settings)
+        F, K = self._light.W.shape
+        if (len(self._topics), len(self.vocabulary)) != (F, K):
+            raise ValueError(
+                f"{len(self._topics)} topics and {len(self.vocabulary)} words for {F} × {K} weights"
+            )
+        self.path = None if path is None else Path(path)
+        self._arrays, self._settings = arrays, settings
+        self._store: SearchStore | None = None
+        self._temporary: Path | None = None
+
+    def search(self, text: str, n: int = 10, *, by: By = "both") -> Hits:
+        """Find the n documents that answer a text best.
+
+        A document's score joins what it is about and the words it has: the cosine of centred topic
+        features and that of tf-idf weights. `by` may be "topics" or "words" for one of them alone.
+        """
+        _require_number(n, "search")
+        counts = self._query(text, "search")
+        store = self.store
+        best = store.search(self._features(counts), counts, n, by=by)
+        hits = self._hits(store, best, counts, by)
+        return Hits(hits, title=repr(text), unknown=self.unknown_words(text))
+
+    def similar(self, id: str, n: int = 10, *, by: By = "both") -> Hits:
+        """Find the n documents most like one of the collection."""
+        _require_number(n, "similar")
+        store = self.store
+        row = store.row_of(str(id))
+        own = np.array([row])
+        words = store.words_of(own)
+        if not words.nnz:
+            raise InvalidCorpus(
+                f"The model knows none of the words of document {id!r}: nothing is like it."
+            )
+        best = store.similar(own, n, by=by)
+        return Hits(self._hits(store, best, words, by), title=f"like {id!r}")
+
+    def words(self, text: str, n: int = 15) -> ExpectedWords:
+        """Words the model expects beside those of a text, those it says most about first."""
+        _require_number(n, "words")
+        counts = self._query(text, "words")
+        expected = zip(*self._light.expected_words(counts, n), strict=True)
+        forms = self.vocabulary.forms
+        found = [ExpectedWord(forms[k], float(p), float(lift)) for k, p, lift in expected]
+        return ExpectedWords(found, title=repr(text), unknown=self.unknown_words(text))
+
+    def topics(self, n: int | None = None, *, words: int = 10) -> Topics:
+        """All topics, sharpest first; or up to n that do not repeat each other's first words."""
+        _require_number(words, "topics", "words")
+        if n is not None:
+            _require_number(n, "topics")
+        found = distinct_topics(self._topics, n)
+        cut = (Topic(t.number, t.words[:words], t.sharpness, t.activity) for t in found)
+        return Topics(cut, title=f"{self.n_topics} topics")
+
+    def count(self, texts: Any) -> Corpus:
+        """Count the words of texts; words outside the vocabulary are left out."""
+        documents = as_documents(texts, f"{type(self).__name__}.count")
+        return count(documents, self.analysis, vocabulary=self.vocabulary)
+
+    def unknown_words(self, text: str) -> list[str]:
+        """Words of a text that would count but that the vocabulary lacks, each once."""
+        term_of = self.analysis.term_of()
+        words = dict.fromkeys(chain.from_iterable(self.analysis.words(text)))
+        terms = ((word, term_of(word)) for word in words)
+        return [word for word, term in terms if term is not None and term not in self.vocabulary]
+
+    @property
+    def n_topics(self) -> int:
+        """Number of topic units, F."""
+        return len(self._topics)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """What tells the model from every other."""
+        return fingerprint_of(self._arrays, self._settings)
+
+    @property
+    def activity(self) -> NDArray[np.float32]:
+        """Mean topic features of the training documents: (F,)."""
+        return np.array([topic.activity for topic in self._topics], np.float32)
+
+    @property
+    def store(self) -> SearchStore:
+        """The collection that is searched, if it was made with the model as it is."""
+        if self._store is None:
+            self._store = SearchStore.open(self.store_folder, model=self.fingerprint)
+        return self._store
+
+    @property
+    def store_folder(self) -> Path:
+        """Where the collection that is searched is, or will be."""
+        if self.path is not None:
+            return self.path / SEARCH
+        if self._temporary is None:
+            raise InvalidParameter(
+                "The model has no documents to search.", hint="Give it some with index()."
+            )
+        return self._temporary
+
+    def _features(self, counts: csr_array) -> NDArray[np.float32]:
+        return without_unknown(self._light.features(counts), counts)
+
+    def _query(self, text: str, method: str) -> csr_array:
+        """Counts of a text that is asked about, (1, K), which must hold a word the model knows."""
+        owner = f"{type(self).__name__}.{method}"
+        require(isinstance(text, str), owner, "text", "a string", text)
+        counts: csr_array = self.count([text]).counts
+        if not counts.nnz:
+            some = ", ".join(self.vocabulary.forms[:5])
+            raise InvalidCorpus(
+                f"The model knows none of these words: {text!r}.",
+                hint=f"It knows {len(self.vocabulary):,}, such as {some}.",
+            )
+        return counts
+
+    def _hits(self, store: SearchStore, best: Best, words: csr_array, by: By) -> Iterator[Hit]:
+        """The documents of the first query's best rows; `words` are those it was asked with."""
+        terms = frozenset(self.vocabulary[int(k)] for k in words.indices)
+        rows, weights = best.rows[0], WEIGHTS[by]
+        taken = rows >= 0
+        parts = weights.topics * best.topics[0][taken], weights.words * best.words[0][taken]
+        for document, t, w in zip(store.documents(rows[taken]), *parts, strict=True):
+            matches = find_matches(self.analysis, document.text, terms)
+            text, labels = document.text, document.labels
+            yield Hit(document.id, float(t + w), text, labels, float(t), float(w), matches)
+
+
+def without_unknown(features: NDArray[np.float32], counts: csr_array) -> NDArray[np.float32]:
+    """Features to search with: zeros for a document without a known word, which is like nothing.
+
+    One whose topics are all off beyond float32 is not: it keeps the smallest of numbers.
+    """
+    features = np.maximum(features, np.finfo(np.float32).tiny)
+    features[np.diff(counts.indptr) == 0] = 0
+    return features
+
+
+def _strings(values: Any) -> list[str]:
+    if not (isinstance(values, list | tuple) and all(isinstance(value, str) for value in values)):
+        raise TypeError("a list of strings is needed")
+    return list(values)
+
+
+def _require_number(n: object, method: str, name: str = "n") -> None:
+    owner = f"TextModel.{method}"
+    require(is_whole(n) and n >= 1, owner, name, "a whole number of at least 1", n)  # type: ignore[operator]
