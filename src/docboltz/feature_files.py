@@ -49,16 +49,17 @@ def save_features(
     transform = model.estimator.transform
     stream = as_documents(documents, "TextModel.save_features")
     how = {"analysis": model.analysis, "vocabulary": model.vocabulary}
-    corpus = count_documents(stream, None, verbose=verbose, **how)
-    with replacing(out) as file, progress_bar("Inferring", "documents", shown=verbose) as update:
+    with replacing(out) as file:  # a place that cannot be written is found before the work
+        corpus = count_documents(stream, None, verbose=verbose, **how)
+        with progress_bar("Inferring", "documents", shown=verbose) as update:
 
-        def blocks() -> Blocks:
-            for begin in range(0, len(corpus), BLOCK_DOCUMENTS):
-                rows = slice(begin, min(begin + BLOCK_DOCUMENTS, len(corpus)))
-                yield rows, transform(corpus.counts[rows], inference)
-                update(rows.stop, len(corpus))
+            def blocks() -> Blocks:
+                for begin in range(0, len(corpus), BLOCK_DOCUMENTS):
+                    rows = slice(begin, min(begin + BLOCK_DOCUMENTS, len(corpus)))
+                    yield rows, transform(corpus.counts[rows], inference)
+                    update(rows.stop, len(corpus))
 
-        write(file, corpus, model.n_topics, blocks())
+            write(file, corpus, model.n_topics, blocks())
     return corpus
 
 

@@ -194,20 +194,13 @@ class Bundle:
 
     def open(self, folder: StrPath) -> Opened:
         """Read and check the manifest; the sizes of the files, not their content."""
-        opened: Opened | None = None
-        for _ in range(3):  # a save may remove the files of the one it has just replaced
-            opened = self._manifest(Path(folder))
-            missing = next((n for n in opened.files if not opened.file(n).is_file()), None)
-            if missing is None:
-                break
-        assert opened is not None
-        for name, recorded in opened.files.items():
-            self._require_plain(opened, name)
-            size = opened.file(name).stat().st_size
-            if size != recorded.bytes:
-                raise self.damaged(
-                    folder, f"{name} has {size:,} bytes instead of {recorded.bytes:,}"
-                )
+        opened = self._manifest(Path(folder))
+        while (fault := self._fault(opened)) is not None:
+            before, opened = opened, self._manifest(Path(folder))
+            if (
+                opened.build == before.build
+            ):  # not replaced by a save meanwhile, which removes files
+                raise self.damaged(folder, fault)
         return opened
 
     def read(self, opened: Opened, name: str) -> bytes:
@@ -215,9 +208,8 @@ class Bundle:
         try:
             data = opened.file(name).read_bytes()
         except OSError as error:
-            raise self.damaged(
-                opened.folder, f"{name} cannot be read ({error.strerror})"
-            ) from error
+            reason = error.strerror
+            raise self.damaged(opened.folder, f"{name} cannot be read ({reason})") from error
         if hashlib.sha256(data).hexdigest() != opened.files[name].sha256:
             raise self.damaged(opened.folder, f"{name} was changed after it was saved")
         return data
@@ -346,15 +338,18 @@ class Bundle:
         except (ValueError, RecursionError) as error:
             raise self.damaged(folder, f"{file.name} is not valid JSON ({error})") from error
 
-    def _require_plain(self, opened: Opened, name: str) -> None:
-        """Refuse what leads out of the folder."""
-        try:
-            build = os.lstat(opened.folder / opened.build).st_mode
-            mode = os.lstat(opened.file(name)).st_mode
-        except OSError as error:
-            raise self.damaged(opened.folder, f"{name} is missing") from error
-        if not (stat.S_ISDIR(build) and stat.S_ISREG(mode)):
-            raise self.damaged(opened.folder, f"{name} is not a plain file")
+    def _fault(self, opened: Opened) -> str | None:
+        """What is wrong with the files; links lead out of the folder and are not followed."""
+        for name, recorded in opened.files.items():
+            try:
+                build, file = os.lstat(opened.folder / opened.build), os.lstat(opened.file(name))
+            except OSError:
+                return f"{name} is missing"
+            if not (stat.S_ISDIR(build.st_mode) and stat.S_ISREG(file.st_mode)):
+                return f"{name} is not a plain file"
+            if file.st_size != recorded.bytes:
+                return f"{name} has {file.st_size:,} bytes instead of {recorded.bytes:,}"
+        return None
 
     def _is_foreign(self, folder: Path) -> bool:
         """Tell whether a folder with things in it is anything but this kind's."""
