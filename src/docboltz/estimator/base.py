@@ -34,7 +34,7 @@ from docboltz.model.latent_words import LatentWords, require_sensible
 from docboltz.model.parameters import Parameters
 from docboltz.model.unigram import smoothed_word_frequency
 from docboltz.progress import progress_bar
-from docboltz.storage import load_model, save_model
+from docboltz.storage import CHECKPOINT, load_model, save_model
 from docboltz.training.documents import Documents
 from docboltz.training.finetune import Finetuning, MaximumLikelihood
 from docboltz.training.pretrain import ContrastiveDivergence, Pretraining
@@ -126,8 +126,9 @@ class TopicModel(
             patience=1 if self.validation is None else self.validation.patience,
             save=None if checkpoint is None else checkpoint.save,
         )
-        if left is not None:
-            run.restore(*left)
+        if checkpoint is not None and left is not None:
+            with CHECKPOINT.trusting(checkpoint.path):
+                run.restore(*left)
         return run, checkpoint
 
     def partial_fit(self, X: ArrayLike, y: object = None) -> Self:
