@@ -27,14 +27,14 @@ def test_silent_while_little_time_has_passed(capsys):
 
 
 def test_a_line_now_and_then_where_there_is_no_terminal(capsys, monkeypatch):
-    now = iter([0.0, 10.0, 31.0, 31.0, 40.0, 62.0, 62.0])
+    now = iter([0.0, 10.0, 31.0, 40.0, 62.0])
     monkeypatch.setattr("docboltz.progress.time.monotonic", lambda: next(now))
     with progress_bar("Training", "updates", shown=True) as update:
         update(100, 3000)
         update(900, 3000, "topics on 42%")
         update(1200, 3000)
         update(1900, None)
-    lines = "Training: 900 of 3,000 updates; topics on 42%\nTraining: 1,900 updates\n"
+    lines = "Training: 900 of 3,000 updates; 0:01:12 left; topics on 42%\nTraining: 1,900 updates\n"
     assert capsys.readouterr() == ("", lines)
 
 

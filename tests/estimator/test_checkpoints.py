@@ -12,6 +12,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_validate
 
 import docboltz
 from docboltz import Finetuning, OverReplicatedSoftmax, Pretraining, ReplicatedSoftmax, Validation
@@ -101,13 +103,13 @@ def test_a_killed_fit_goes_on_to_the_same_bits(tmp_path, device: str) -> None:
     )
     process = subprocess.Popen([sys.executable, "-c", program])
     until = time.monotonic() + 60
-    while not (folder / "model.json").exists() and time.monotonic() < until:
+    while not (folder / "checkpoint.json").exists() and time.monotonic() < until:
         time.sleep(0.01)
     time.sleep(0.3)
     process.kill()
     process.wait()
-    assert (folder / "model.json").exists(), "the run ended, or never began"
-    saved = json.loads((folder / "model.json").read_text())["settings"]["facts"]
+    assert (folder / "checkpoint.json").exists(), "the run ended, or never began"
+    saved = json.loads((folder / "checkpoint.json").read_text())["content"]["facts"]
     assert 0 < saved["update"] <= 2000
     assert_same_bits(model(folder, **long).fit(X), model(None, **long).fit(X))
 
@@ -123,7 +125,7 @@ def left(tmp_path, monkeypatch) -> Path:
 
 
 def test_a_torn_checkpoint_is_never_loaded(left: Path) -> None:
-    (file,) = left.glob("*.safetensors")
+    (file,) = left.glob("build-*/*.safetensors")
     whole = file.read_bytes()
     for torn in (whole[: len(whole) // 2], whole[:-1] + bytes([whole[-1] ^ 1]), b""):
         file.write_bytes(torn)
@@ -151,7 +153,7 @@ def test_a_checkpoint_of_other_settings_is_refused(left: Path, changes: dict, na
 def test_a_checkpoint_of_other_documents_or_another_model_is_refused(left: Path) -> None:
     with pytest.raises(InvalidParameter, match="documents is not the same"):
         model(left).fit(corpus(101))
-    settings = model(left).get_params()
+    settings = model(left).get_params(deep=False)
     del settings["latent_words"]
     other = ReplicatedSoftmax(**settings)
     with pytest.raises(InvalidParameter, match="of another run: model is not the same"):
@@ -162,12 +164,32 @@ def test_how_a_run_is_shown_or_used_may_change(left: Path) -> None:
     model(left, verbose=True, inference="mean_field").fit(corpus(100))
 
 
+def test_the_same_phases_by_another_name_are_the_same_run(left: Path) -> None:
+    """What counts is how training goes, not whether a recipe or a parameter said so."""
+    assert_same_bits(model(left, recipe="full").fit(corpus(100)), model(None).fit(corpus(100)))
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_clones_may_not_share_a_checkpoint(tmp_path, n_jobs: int | None) -> None:
+    """One after the other, a clone would take up the state that another left; at the same time,
+    they would overwrite each other's."""
+    kept = model(tmp_path / "run")
+    message = r"a clone of it would write to the same folder.*checkpoint=None"
+    with pytest.raises(InvalidParameter, match=message):
+        GridSearchCV(kept, {"n_components": [2, 3]}, cv=2, n_jobs=n_jobs).fit(corpus(60))
+    with pytest.raises(InvalidParameter, match=message):
+        cross_validate(kept, corpus(60), cv=2, n_jobs=n_jobs)
+    assert not (tmp_path / "run").exists()
+    clone(kept.set_params(checkpoint=None))
+
+
 def test_a_checkpoint_and_a_model_are_not_taken_for_each_other(left: Path, tmp_path) -> None:
-    with pytest.raises(InvalidModelFile, match="a saved training checkpoint, not a"):
+    with pytest.raises(InvalidModelFile, match="no docboltz model in"):
         docboltz.load(left)
     model(None).fit(corpus(100)).save(tmp_path / "model")
-    with pytest.raises(InvalidParameter, match="holds a model, not a training checkpoint"):
+    with pytest.raises(InvalidParameter, match=r"a training checkpoint to .*holds other things"):
         model(tmp_path / "model").fit(corpus(100))
+    docboltz.load(tmp_path / "model")
 
 
 def test_a_folder_with_other_things_is_refused_before_training(tmp_path) -> None:

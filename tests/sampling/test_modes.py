@@ -11,7 +11,7 @@ from docboltz.model import exact
 from docboltz.model.conditionals import log_word_weight
 from docboltz.model.parameters import Parameters
 from docboltz.sampling.annealing import anneal, together
-from docboltz.sampling.modes import Survey, find_modes, log_sums_by, mode_bound, settle
+from docboltz.sampling.modes import Survey, find_modes, iterate, log_sums_by, mode_bound
 from tests.conftest import random_parameters
 
 LENGTHS = torch.tensor([2.0, 5, 10, 20, 40, 80, 200, 1000]).double()
@@ -30,12 +30,12 @@ def hidden_mode(F: int = 14, K: int = 40) -> Parameters:
 
 @pytest.mark.parametrize("scale", [0.2, 1.0])
 def test_every_mean_is_a_proof(scale: float) -> None:
-    """The bound is never above log ζ, for any μ, settled or not."""
+    """The bound is never above log ζ, for any μ, a fixed point or not."""
     p = random_parameters(10, 30, seed=0, scale=scale)
     some = torch.rand(50, 10, generator=seeded(), dtype=torch.float64)
     for d in LENGTHS.tolist():
         known = float(exact.log_zeta(p, torch.tensor([d]).double()))
-        for mean in (some, settle(p, d, some, 20), find_modes(p, d)):
+        for mean in (some, iterate(p, d, some, 20), find_modes(p, d)):
             assert (mode_bound(p, d, mean) <= known + 1e-9).all()
 
 

@@ -150,8 +150,8 @@ def log_likelihood(net: Network, sequences: SparseCounts) -> Tensor:
         first = starts[who] - begin  # below 0 where the document began in an earlier block
         base = torch.where(first[:, None] >= 0, running[first.clamp_min(0)], carried)
         rows = torch.arange(end - begin, device=who.device)
-        said = log_words(net, hidden(net, running - base), rows, tokens[begin:end])
-        total.index_add_(0, who, said.double())
+        log_p = log_words(net, hidden(net, running - base), rows, tokens[begin:end])
+        total.index_add_(0, who, log_p.double())
         seen, carried = running[-1] + embedded[-1], base[-1]
     return total
 

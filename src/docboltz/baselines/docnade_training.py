@@ -83,10 +83,10 @@ def mean_log_word(net: Network, splits: Splits, *, kept: Tensor | None = None) -
         h = h * kept
     token, cut = torch.nonzero(splits.rank[:, None] >= known, as_tuple=True)
     row = splits.owner[token] * S + cut
-    said = log_words(net, h, row, splits.tokens[token]).double()
+    log_p = log_words(net, h, row, splits.tokens[token]).double()
     left = (splits.n[:, None] - splits.known).double().view(-1)
     per_cut = torch.zeros(B * S, dtype=torch.float64, device=device)
-    return per_cut.index_add(0, row, said / left[row]).view(B, S).mean(1)
+    return per_cut.index_add(0, row, log_p / left[row]).view(B, S).mean(1)
 
 
 @dataclass(frozen=True)

@@ -141,6 +141,7 @@ def anneal(
         to = min(last, at + _step(g, log_weight))
         sums.take(topics, g, log_weight, log_zeta, at, to)
         if sums.complete:
+            show(round(last), round(last))
             break
         log_weight = log_weight + (to - at) * g
         at, steps = to, steps + 1

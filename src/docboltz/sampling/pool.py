@@ -138,8 +138,8 @@ def visit_modes(
     share = GUESTS * torch.sigmoid(torch.logsumexp(weight, 1) - log_zeta)
     uniform = torch.rand(share.shape, dtype=share.dtype, device=d.device, generator=generator)
     mode = torch.multinomial(torch.softmax(weight, 1), 1, generator=generator)[:, 0]
-    there, guest = sample_topics(modes[mode], generator=generator), uniform < share
-    visited = replace(home, topics=torch.where(guest[:, None], there, topics), guest=guest)
+    proposed, guest = sample_topics(modes[mode], generator=generator), uniform < share
+    visited = replace(home, topics=torch.where(guest[:, None], proposed, topics), guest=guest)
     return visited, topics
 
 

@@ -103,8 +103,8 @@ def _move(
     words = n.expand(g.shape).reshape(-1).to(p.W.dtype)  # (RP,)
     # Where there is none, one is drawn, and says nothing.
     shares = sample_word_shares(logits, words.clamp_min(1), generator=generator)
-    said = words[:, None] * (times(shares, p.W.T) + p.a)
-    proposed = sample_topics(torch.sigmoid(theta + said), generator=generator)
+    message = words[:, None] * (times(shares, p.W.T) + p.a)
+    proposed = sample_topics(torch.sigmoid(theta + message), generator=generator)
     new_logits = word_logits(p, proposed)
     new_g = (torch.logsumexp(new_logits, 1) + proposed @ p.a).double().view(g.shape)
     uniform = torch.rand(g.shape, dtype=g.dtype, device=g.device, generator=generator_of(generator))
