@@ -42,7 +42,12 @@ def file(tmp_path: Path) -> Path:
 def test_documents_come_back_as_they_went_in(file: Path) -> None:
     documents = opened(file)
     assert documents.take(np.arange(23)) == DOCUMENTS
-    assert documents.take(np.array([22, 0, 13, 0])) == [DOCUMENTS[22], DOCUMENTS[0], DOCUMENTS[13], DOCUMENTS[0]]
+    assert documents.take(np.array([22, 0, 13, 0])) == [
+        DOCUMENTS[22],
+        DOCUMENTS[0],
+        DOCUMENTS[13],
+        DOCUMENTS[0],
+    ]
     assert documents.take(np.array([], int)) == []
 
 

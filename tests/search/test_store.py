@@ -357,9 +357,7 @@ def test_opening_during_a_rebuild_finds_the_new_store(
     assert SearchStore.open(tmp_path).model == "new"
 
 
-def test_bad_questions_are_refused(
-    tmp_path: Path, vectors: np.ndarray, counts: csr_array
-) -> None:
+def test_bad_questions_are_refused(tmp_path: Path, vectors: np.ndarray, counts: csr_array) -> None:
     store = store_of(tmp_path, vectors)
     for k in (0, -1, 2.0, True):
         with pytest.raises(InvalidParameter, match="'k' parameter"):

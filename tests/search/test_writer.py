@@ -17,7 +17,6 @@ from docboltz.search.words import DTYPES
 from docboltz.search.writer import StoreWriter
 from tests.search.stores import names, random_counts, store_of, write
 
-
 ONE = csr_array([[1, 0, 2]])
 
 
