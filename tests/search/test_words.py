@@ -89,7 +89,7 @@ def test_documents_without_words_score_zero() -> None:
 
 
 def test_how_counts_are_stored_does_not_matter() -> None:
-    """Words out of order, twice, or with a count of 0; and counts that small integers cannot sum."""
+    """Words out of order, twice, or with a count of 0; sums beyond their integers."""
     plain = np.array([[3, 0, 200], [0, 400, 0]])
     data, columns = [200, 1, 2, 200, 0, 200], [2, 0, 0, 1, 2, 1]
     odd = csr_array((np.array(data, np.uint8), columns, [0, 3, 6]), shape=(2, 3))
