@@ -154,6 +154,18 @@ def test_no_texts_at_all():
         list(as_documents([], "fit"))
 
 
+def test_polars_lazy_frames_are_refused():
+    polars = pytest.importorskip("polars")
+    for take in (read, lambda frame: as_documents(frame, "fit")):
+        with pytest.raises(InvalidCorpus, match="LazyFrame"):
+            take(polars.LazyFrame(COLUMNS))
+
+
+def test_a_record_batch_is_a_frame_too():
+    batch = pyarrow.RecordBatch.from_pydict(COLUMNS)
+    assert list(read(batch, id="nr", label="stars")) == EXPECTED
+
+
 def test_read_takes_neither_numbers_nor_lists_of_them():
     for source in (3, [3]):
         with pytest.raises(InvalidCorpus, match="takes paths or a data frame"):

@@ -168,6 +168,17 @@ def test_importing_and_analysing_is_light(use):
     assert out.stdout.strip() == "[]"
 
 
+def test_no_module_of_the_corpus_imports_torch_or_scikit_learn():
+    code = (
+        "import sys, importlib, pkgutil, docboltz.corpus as c; "
+        "names = [m.name for m in pkgutil.iter_modules(c.__path__)]; "
+        "[importlib.import_module('docboltz.corpus.' + n) for n in names]; "
+        "print(len(names) > 20, [m for m in ('torch', 'sklearn') if m in sys.modules])"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "True []"
+
+
 @pytest.mark.parametrize(
     "emoji",
     [

@@ -50,5 +50,6 @@ def _refuse(counts: sparse.csr_array, bad: Any, owner: str, expected: str, findi
     raise InvalidCounts(
         f"{finding} passed to {owner}, which expects {expected} of shape "
         f"(n_documents, {counts.shape[1]}); got {counts.data[entry]} at row {row}, column "
-        f"{counts.indices[entry]}. Pass the raw counts, for example from CountVectorizer."
+        f"{counts.indices[entry]}.",
+        hint="Pass the raw counts, for example from CountVectorizer.",
     )

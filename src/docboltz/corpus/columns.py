@@ -81,7 +81,7 @@ class ColumnChoice:
     ) -> Columns:
         """Choose columns among `names`; `is_text` tells which of them may hold text.
 
-        `absent` hears of saved id and label columns that are not there.
+        `absent` gets a message for each saved id or label column that is missing.
         """
         options = self.options
         wanted = (options.text,) if isinstance(options.text, str) else options.text or ()

@@ -18,9 +18,9 @@ from docboltz.errors import InvalidCorpus, shown
 
 def is_frame(value: object) -> bool:
     """Tell whether a value is a data frame of pandas or polars, or a table of pyarrow."""
-    return hasattr(value, "__dataframe__") or (
-        hasattr(value, "columns") and (hasattr(value, "iloc") or hasattr(value, "to_series"))
-    )
+    kind = type(value)  # whose properties compute nothing
+    own = ("iloc", "to_series", "column_names")  # of pandas, polars and pyarrow
+    return hasattr(kind, "columns") and any(hasattr(kind, name) for name in own)
 
 
 def read_frame(frame: Any, choice: ColumnChoice, report: ReadReport) -> Iterator[Row]:
