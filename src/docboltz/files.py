@@ -197,9 +197,7 @@ class Bundle:
         opened = self._manifest(Path(folder))
         while (fault := self._fault(opened)) is not None:
             before, opened = opened, self._manifest(Path(folder))
-            if (
-                opened.build == before.build
-            ):  # not replaced by a save meanwhile, which removes files
+            if opened.build == before.build:  # else a save has replaced it, and removed its files
                 raise self.damaged(folder, fault)
         return opened
 

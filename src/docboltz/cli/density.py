@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import warnings
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -13,9 +13,6 @@ from docboltz.cli.corpus_options import CorpusSource
 from docboltz.cli.options import Device, Json, ModelFolder, OptionNames, Quiet
 from docboltz.cli.output import count_of, print_json, print_table, remark, remark_empty
 from docboltz.cli.reading import reads_corpus, remark_reading
-
-if TYPE_CHECKING:
-    from docboltz.estimator.density import Perplexity
 
 FEW = 100
 
@@ -78,7 +75,7 @@ def perplexity(
     if json:
         print_json(
             {
-                **_described(found),
+                **found.to_dict(),
                 "unigram": unigram,
                 "contrastive_divergence_only": rough,
                 "without_words": corpus.n_empty,
@@ -94,35 +91,6 @@ def perplexity(
     rows += [["unigram", f"{unigram:,.1f}", ""]]
     columns = {"perplexity per word": "left", found.method: "right", "error": "right"}
     print_table(None, columns, rows)
-
-
-def _described(found: Perplexity) -> dict[str, Any]:
-    """The figure, its errors and how sure log Z is, as JSON can hold them: it has no NaN."""
-
-    def number(value: float) -> float | None:
-        return None if math.isnan(value) else value
-
-    zeta = found.log_partition
-    return {
-        "perplexity": found.value,
-        "error": number(found.error),
-        "errors": {
-            "documents": number(found.documents_error),
-            "numerator": found.numerator_error,
-            "log_partition": found.partition_error,
-        },
-        "method": found.method,
-        "documents": found.n_documents,
-        "log_partition": None
-        if zeta is None
-        else {
-            "largest_error": float(zeta.error.max()),
-            "least_effective_share": float(zeta.effective.min()),
-            "resamplings": zeta.resamplings,
-            "steps": zeta.steps,
-            "largest_share_missed_by_particles": float(zeta.missed.max()),
-        },
-    }
 
 
 def _error(error: float) -> str:

@@ -82,6 +82,23 @@ class Perplexity:
     log_partition: LogPartition | None = None
     """log ζ for every length, with its diagnostics; None for models that need no ζ."""
 
+    def to_dict(self) -> dict[str, Any]:
+        """The figure, its errors and what is known of log ζ, as JSON can hold it: it has no NaN."""
+        zeta = self.log_partition
+        errors = {
+            "documents": None if math.isnan(self.documents_error) else self.documents_error,
+            "numerator": self.numerator_error,
+            "log_partition": self.partition_error,
+        }
+        return {
+            "perplexity": self.value,
+            "error": None if math.isnan(self.error) else self.error,
+            "errors": errors,
+            "method": self.method,
+            "documents": self.n_documents,
+            "log_partition": None if zeta is None else zeta.diagnostics(),
+        }
+
 
 def measure_perplexity(
     owner: str,

@@ -79,6 +79,16 @@ class LogPartition:
             missed=self.missed[index],
         )
 
+    def diagnostics(self) -> dict[str, float | int]:
+        """How far all of it can be trusted, in a few numbers."""
+        return {
+            "largest_error": float(self.error.max()),
+            "least_effective_share": float(self.effective.min()),
+            "resamplings": self.resamplings,
+            "steps": self.steps,
+            "largest_share_missed_by_particles": float(self.missed.max()),
+        }
+
     @classmethod
     def exact(cls, d: Tensor, value: Tensor) -> LogPartition:
         """What enumeration gives: no error, and nothing missed."""
