@@ -12,6 +12,7 @@ _IGNORED = pytest.mark.filterwarnings(
     # The checks feed random floats, which are not counts; the warning is tested elsewhere.
     "ignore::docboltz.errors.FractionalCountsWarning",
     "ignore::docboltz.errors.EmptyDocumentsWarning",
+    "ignore::docboltz.errors.NoDensityWarning",
     "ignore::sklearn.exceptions.SkipTestWarning",
 )
 

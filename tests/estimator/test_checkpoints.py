@@ -93,7 +93,7 @@ def test_without_a_seed_the_checkpoint_has_one(tmp_path, monkeypatch) -> None:
 def test_a_killed_fit_goes_on_to_the_same_bits(tmp_path, device: str) -> None:
     """kill -9 at whatever moment: what is on disk is whole, and goes on to the same bits."""
     X, folder = corpus(200), tmp_path / "run"
-    long = {"pretraining": Pretraining(updates=2000, more_steps_every=500), "device": device}
+    long = {"pretraining": Pretraining(updates=800, more_steps_every=200), "device": device}
     program = (
         "import docboltz.training.run as run\n"
         "from docboltz import Pretraining\n"
@@ -110,7 +110,7 @@ def test_a_killed_fit_goes_on_to_the_same_bits(tmp_path, device: str) -> None:
     process.wait()
     assert (folder / "checkpoint.json").exists(), "the run ended, or never began"
     saved = json.loads((folder / "checkpoint.json").read_text())["content"]["facts"]
-    assert 0 < saved["update"] <= 2000
+    assert 0 < saved["update"] <= 800
     assert_same_bits(model(folder, **long).fit(X), model(None, **long).fit(X))
 
 
