@@ -212,7 +212,7 @@ def test_ties_come_in_the_order_of_the_rows(by: str) -> None:
 def test_equal_documents_tie_whatever_the_order_of_their_words() -> None:
     """A sum of the same products in another order may differ in its last bit."""
     rng = np.random.default_rng(0)
-    n, K = 300, 40
+    n, K = 40, 3000  # so many words that float64 has to round their products' sum
     own = rng.integers(1, 60, K).astype(np.float64)
     orders = np.array([rng.permutation(K) for _ in range(n)])
     shuffled = csr_array((own[orders].ravel(), orders.ravel(), np.arange(n + 1) * K), shape=(n, K))
@@ -223,6 +223,26 @@ def test_equal_documents_tie_whatever_the_order_of_their_words() -> None:
         nothing, words, Queries(nothing[:1], asked), n, np.empty(0, np.int64), WEIGHTS["both"]
     )
     np.testing.assert_array_equal(found.rows[0], np.arange(n))
+
+
+@pytest.mark.parametrize("by", WAYS)
+def test_scores_closer_than_float32_are_told_apart(by: str) -> None:
+    """Documents that differ by the rounding of float32, which a product in it cannot order."""
+    rng = np.random.default_rng(0)
+    n, F, K = 4000, 64, 30
+    unit = unit_vectors(rng.random((1, F), np.float32) * np.ones((n, 1), np.float32), None)
+    unit *= 1 + 2.0**-23 * rng.integers(-2, 3, (n, F)).astype(np.float32)
+    words = WordIndex.of(csr_array(10**7 + rng.integers(0, 99, (n, K))))
+    queries = Queries(
+        unit_vectors(rng.random((3, F), np.float32), None),
+        words.vectors(csr_array(rng.integers(1, 99, (3, K)))),
+    )
+    found = nearest(unit, words, queries, 5, np.empty(0, np.int64), WEIGHTS[by])
+    documents = words.of_documents(np.arange(n)).toarray().astype(np.float64)
+    truth = WEIGHTS[by].topics * (queries.topics.astype(np.float64) @ unit.T.astype(np.float64))
+    truth += WEIGHTS[by].words * (queries.words.toarray().astype(np.float64) @ documents.T)
+    best = -np.sort(-truth)[:, :5]
+    np.testing.assert_allclose(found.scores(WEIGHTS[by]), best, rtol=0, atol=1e-14)
 
 
 def test_zero_vectors_have_cosine_zero() -> None:
