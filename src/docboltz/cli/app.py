@@ -30,16 +30,21 @@ from docboltz.errors import DocboltzError
 
 UsageError: Any = typer.BadParameter.__base__  # click's, or that of Typer's own copy of click
 OPTIONS = (
+    "by",
     "dataset",
     "device",
     "format",
     "inference",
     "language",
+    "latent",
     "latent_words",
     "max_df",
     "method",
     "min_df",
+    "models",
+    "only",
     "part",
+    "topics",
 )
 INTERRUPTED = 130  # what a shell reports for a command that Ctrl-C ended
 

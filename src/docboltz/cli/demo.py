@@ -132,11 +132,12 @@ def _show_searches(text_model: TextModel, folder: Path, queries: tuple[str, ...]
 def _show_figures(text_model: TextModel, data: TextDataset, clock: _Clock) -> None:
     """Retrieval and classification on the test part, beside LSI on the same counts."""
     from docboltz.baselines import LSI
+    from docboltz.corpus.split import Split
     from docboltz.evaluation.classification import FIXED_C
-    from docboltz.evaluation.suite import LabelledSplit, evaluate_features
+    from docboltz.evaluation.suite import evaluate_features
 
-    split = LabelledSplit.of(text_model.count(data.train), text_model.count(data.test))
-    train, test = split.train, split.test
+    split = Split(text_model.count(data.train), text_model.count(data.test))
+    train, test = split.train.counts, split.test.counts
     n_components = min(len(text_model.topics), train.shape[1])
     with clock("fit LSI"):
         lsi = LSI(n_components, random_state=0).fit(train)
@@ -148,9 +149,9 @@ def _show_figures(text_model: TextModel, data: TextDataset, clock: _Clock) -> No
         rows.append(
             [
                 f"{name}, {n_components} features",
-                f"{scores.mean_average_precision:.3f}",
-                f"{scores.precision_at_10:.3f}",
-                f"{scores.classification_score:.3f}",
+                f"{scores.retrieval.mean_average_precision:.3f}",
+                f"{scores.retrieval.mean_precision_at_10:.3f}",
+                f"{scores.classification.score:.3f}",
             ]
         )
     columns = {"test documents": "left", "MAP": "right", "P@10": "right", "accuracy": "right"}

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
+
+if TYPE_CHECKING:
+    from docboltz.corpus.split import Split
 
 UNFOLDED = 10_000  # columns: more than any row of a table needs
 
@@ -64,6 +67,15 @@ def remark_unknown(words: list[str]) -> None:
     """Say which words of a query did not count."""
     if words:
         remark(f"Not in the vocabulary: {', '.join(words)}")
+
+
+def remark_split(split: Split, purpose: str, *, quiet: bool) -> None:
+    """Say how many documents and words there are, and what for."""
+    remark(
+        f"{count_of(len(split.train), 'document')} to learn from, {len(split.test):,} to "
+        f"{purpose}, {count_of(len(split.train.vocabulary), 'word')}",
+        quiet=quiet,
+    )
 
 
 def count_of(n: int, noun: str) -> str:

@@ -8,37 +8,41 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from docboltz.files import replacing
-from docboltz.reproduce import paper
-from docboltz.reproduce.data import NOTES
-from docboltz.reproduce.measuring import DONE, Record, unpack_by_length
-from docboltz.reproduce.models import EFFORTS, FULL, KINDS
-from docboltz.reproduce.running import read_records
-from docboltz.reproduce.summary import ORS, RS, Results, Stat, claims, plain, signed
-from docboltz.reproduce.trials import DENSITY_TOPICS, trials
+from docboltz.errors import InvalidParameter
+from docboltz.evaluation.retrieval import RECALL_POINTS
+from docboltz.experiments import paper
+from docboltz.experiments.datasets import NOTES
+from docboltz.experiments.record import Estimate, Record, read_records
+from docboltz.experiments.reproduction import DENSITY_TOPICS, LABELS, PLANS, Plan, plan_of
+from docboltz.experiments.summary import ORS, RS, Results, Stat, claims, plain, signed
+from docboltz.experiments.trial import Trial
+from docboltz.files import write_text
 
 RETRIEVAL_MODELS = (ORS, RS, "DocNADE", "LDA", "LSI", "TF-IDF")
 FOR_DENSITY = ("RS-density", "ORS-M50-density", "ORS-M100-density")
 DENSITY_MODELS = ("Unigram", RS, "ORS-M50", ORS, *FOR_DENSITY, "LDA", "DocNADE")
-POLICIES = (RS, "ORS-M50", ORS, "ORS-MN", "ORS-upto")
+POLICIES = (RS, "ORS-M50", ORS, "ORS-MN", "ORS-M200-N")
+SCORES = ("mean_average_precision", "precision_at_10", "classification")
 NONE = "–"
 
 
 def write_report(folder: Path) -> Path:
     """Write results.md, and its figures next to it, from the records in a folder."""
     records = read_records(folder)
+    if not records:
+        raise InvalidParameter(f"There are no trials in {folder} to report on.")
     results = Results(records.values())
     figures = draw_figures(results, folder)
     page = folder / "results.md"
-    with replacing(page) as draft:
-        draft.write_text(page_of(records, results, figures), encoding="utf-8")
+    write_text(page, page_of(records, plan_of(records.values(), folder), results, figures))
     return page
 
 
-def page_of(records: dict[str, Record], results: Results, figures: Sequence[str]) -> str:
+def page_of(
+    records: dict[str, Record], plan: Plan, results: Results, figures: Sequence[str]
+) -> str:
     """The page itself."""
-    effort = EFFORTS[next((r["effort"] for r in records.values()), FULL.name)]
-    n_seeds = 1 + max((r["seed"] for r in records.values()), default=0)
+    n_seeds = 1 + max(record.trial.settings.seed for record in records.values())
     datasets = [name for name in NOTES if results.has(name)]
     parts = [
         "# The paper's tables and figures, made anew",
@@ -47,7 +51,7 @@ def page_of(records: dict[str, Record], results: Results, figures: Sequence[str]
         + (", ± standard deviation between seeds. " if n_seeds > 1 else ". ")
         + "ORS is the Over-Replicated Softmax, with M = 100 latent words where nothing else is "
         "said; RS the Replicated Softmax; 128 and 512 are numbers of topics.",
-        effort.remark,
+        plan.remark,
         "## Do the paper's claims hold here?",
         _claims_text(results),
         "## Table 1: perplexity, 128 topics",
@@ -56,7 +60,7 @@ def page_of(records: dict[str, Record], results: Results, figures: Sequence[str]
         "and by importance sampling otherwise. Because preparations differ, compare shares of the "
         "unigram model's perplexity. The last column is the standard error of one seed's best "
         "estimate, from the choice of test documents (the same for all models, so differences "
-        "between models are surer than that), of the sum over topics and of log ζ. Models *for "
+        "between models are more certain), of the sum over topics and of log ζ. Models *for "
         'density* are trained eight times as long (`recipe("density")`), with one seed.',
         *(_perplexity_table(results, name) for name in datasets),
         "## Table 2: classification",
@@ -66,7 +70,7 @@ def page_of(records: dict[str, Record], results: Results, figures: Sequence[str]
         "## Figures 4 and 5",
         *(_figure_text(name) for name in figures),
         "## All models",
-        *(_models_table(results, name, effort.n_topics) for name in datasets),
+        *(_models_table(results, name, plan.sizes) for name in datasets),
         "## How many latent words (section 5)",
         *(_policies_table(results, name) for name in datasets),
         "## Short queries",
@@ -75,7 +79,7 @@ def page_of(records: dict[str, Record], results: Results, figures: Sequence[str]
         "## What differs from the paper",
         _differences(results),
         "## What is missing or unsure",
-        _missing(records, [t.name for t in trials(effort, n_seeds)]),
+        _missing(records, plan.trials(n_seeds)),
         "## Machines and dates",
         _machines(records),
     ]
@@ -87,26 +91,27 @@ def page_of(records: dict[str, Record], results: Results, figures: Sequence[str]
 
 def _perplexity_table(results: Results, dataset: str) -> str:
     reported = paper.PERPLEXITY[dataset]
-    unigram = results.stat(dataset, "Unigram", 0, "perplexity", "value")
+    unigram = results.stat(dataset, "Unigram", 0, "perplexity.value")
     rows = []
-    for model in DENSITY_MODELS:
-        error = results.of(dataset, model, DENSITY_TOPICS)
-        if model in FOR_DENSITY and not error:
+    for variant in DENSITY_MODELS:
+        found = results.of(dataset, variant, DENSITY_TOPICS)
+        if variant in FOR_DENSITY and not found:
             continue
         own = [
-            results.stat(dataset, model, DENSITY_TOPICS, method, "value")
+            results.stat(dataset, variant, DENSITY_TOPICS, f"{method}.value")
             for method in ("bound", "perplexity")
         ]
-        theirs = reported.get(model.removesuffix("-density"))
+        theirs = reported.get(variant.removesuffix("-density"))
+        best = next((record.perplexity for record in found if record.perplexity), None)
         rows.append(
             [
-                KINDS[model].label,
+                LABELS[variant],
                 f"{theirs:,}" if theirs else NONE,
                 plain(theirs / reported["Unigram"]) if theirs else NONE,
                 _whole(own[0]),
                 _whole(own[1]),
                 *(plain(s.mean / unigram.mean) if s and unigram else NONE for s in own),
-                _errors(error[0]["perplexity"]) if error else NONE,
+                _errors(best) if best else NONE,
             ]
         )
     heads = ["", "paper", "of unigram", "bound", "best", "bound, of unigram"]
@@ -117,10 +122,10 @@ def _perplexity_table(results: Results, dataset: str) -> str:
 def _classification_table(results: Results, dataset: str) -> str:
     rows = []
     for model, of_size in paper.CLASSIFICATION[dataset].items():
-        key = ORS if model == "ORS" else model
+        variant = ORS if model == "ORS" else model
         row = [model]
         for size, theirs in of_size.items():
-            row += [plain(theirs), _share(results.stat(dataset, key, size, "classification"))]
+            row += [plain(theirs), _share(results.stat(dataset, variant, size, "classification"))]
         rows.append(row)
     heads = [NOTES[dataset].score, "paper, 128", "ours, 128", "paper, 512", "ours, 512"]
     return _titled(dataset, _table(heads, rows))
@@ -128,20 +133,20 @@ def _classification_table(results: Results, dataset: str) -> str:
 
 def _models_table(results: Results, dataset: str, sizes: Sequence[int]) -> str:
     rows = []
-    for model, kind in KINDS.items():
-        for size in sizes if kind.sized else (0,):
-            if not kind.features or not results.of(dataset, model, size):
+    for variant, label in LABELS.items():
+        for size in (*sizes, 0):
+            found = results.groups.get((dataset, variant, size), [])
+            if not any(record.trial.info.features for record in found):
                 continue
-            measures = ("mean_average_precision", "precision_at_10", "classification")
             rows.append(
                 [
-                    f"{kind.label}{f', {size} topics' if size else ''}",
-                    *(_share(results.stat(dataset, model, size, name)) for name in measures),
+                    f"{label}{f', {size} topics' if size else ''}",
+                    *(_share(results.stat(dataset, variant, size, name)) for name in SCORES),
                     *(
-                        _seconds(results.stat(dataset, model, size, "seconds", name))
+                        _seconds(results.stat(dataset, variant, size, f"seconds.{name}"))
                         for name in ("training", "inference")
                     ),
-                    f"{results.of(dataset, model, size)[0]['n_parameters']:,}",
+                    f"{found[0].n_parameters:,}",
                 ]
             )
     score = NOTES[dataset].score
@@ -151,17 +156,16 @@ def _models_table(results: Results, dataset: str, sizes: Sequence[int]) -> str:
 
 def _policies_table(results: Results, dataset: str) -> str:
     rows = []
-    for model in POLICIES:
-        if not results.of(dataset, model, 128):
+    for variant in POLICIES:
+        if not results.of(dataset, variant, 128):
             continue
-        latent = results.stat(dataset, model, 128, "mean_latent_words")
-        measures = ("mean_average_precision", "precision_at_10", "classification")
+        latent = results.stat(dataset, variant, 128, "mean_latent_words")
         rows.append(
             [
-                KINDS[model].label,
+                LABELS[variant],
                 f"{latent.mean:.0f}" if latent else "0",
-                *(_share(results.stat(dataset, model, 128, name)) for name in measures),
-                _whole(results.stat(dataset, model, 128, "perplexity", "value")),
+                *(_share(results.stat(dataset, variant, 128, name)) for name in SCORES),
+                _whole(results.stat(dataset, variant, 128, "perplexity.value")),
             ]
         )
     heads = ["128 topics", "mean M", "MAP", "P@10", NOTES[dataset].score, "perplexity, best"]
@@ -169,14 +173,18 @@ def _policies_table(results: Results, dataset: str) -> str:
 
 
 def _fifths_table(results: Results, dataset: str) -> str:
-    models = [m for m in RETRIEVAL_MODELS if results.fifths(dataset, m, 128) is not None]
-    if not models:
+    of_model = {
+        variant: fifths
+        for variant in RETRIEVAL_MODELS
+        if (fifths := results.fifths(dataset, variant, 128)) is not None
+    }
+    if not of_model:
         return ""
-    lengths = results.of(dataset, models[0], 128)[0]["by_length"]["fifth_lengths"]
+    curve = results.of(dataset, next(iter(of_model)), 128)[0].by_length
+    lengths = curve.fifth_lengths if curve else ()
     ranges = [f"{low}–{high}" for low, high in lengths[1:-1]]
     heads = ["words", f"up to {lengths[0][1]}", *ranges, f"from {lengths[-1][0]}"]
-    of_model = {model: results.fifths(dataset, model, 128) for model in models}
-    rows = [[KINDS[m].label, *map(plain, fifths)] for m, fifths in of_model.items()]  # type: ignore[arg-type]
+    rows = [[LABELS[variant], *map(plain, fifths)] for variant, fifths in of_model.items()]
     own, other = of_model.get(ORS), of_model.get(RS)
     if own is not None and other is not None:
         rows.append(["ORS − RS", *(signed(margin) for margin in own - other)])
@@ -211,9 +219,9 @@ def _seconds(stat: Stat | None) -> str:
     return NONE if stat is None else f"{stat.mean:.1f}"
 
 
-def _errors(perplexity: Record) -> str:
-    sources = (f"{perplexity[f'{of}_error']:.1f}" for of in ("numerator", "partition"))
-    return " / ".join([f"{perplexity['documents_error']:.0f}", *sources])
+def _errors(found: Estimate) -> str:
+    errors = (found.documents_error, 0), (found.numerator_error, 1), (found.partition_error, 1)
+    return " / ".join(NONE if error is None else f"{error:.{n}f}" for error, n in errors)
 
 
 # ---- prose ----
@@ -224,18 +232,16 @@ def _claims_text(results: Results) -> str:
     if not found:
         return "No trial is done."
     n = Counter(claim.holds for claim in found)
-    said = f"Of {len(found)} claims, those that hold: {n[True]}; that fall short: {n[False]}"
-    said += f"; open for want of trials: {n[None]}." if n[None] else "."
-    return "\n".join([said, "", *(f"- {claim}" for claim in found)])
+    text = f"Of {len(found)} claims, those that hold: {n[True]}; that fall short: {n[False]}"
+    text += f"; open for want of trials: {n[None]}." if n[None] else "."
+    return "\n".join([text, "", *(f"- {claim}" for claim in found)])
 
 
 def _differences(results: Results) -> str:
     lines = []
     for dataset, notes in NOTES.items():
-        said = notes.difference
-        if not results.has(dataset):
-            said = "there are no results of it here."
-        lines.append(f"- {notes.title}: {said}")
+        none = "there are no results of it here."
+        lines.append(f"- {notes.title}: {notes.difference if results.has(dataset) else none}")
     lines += [
         '- ORS and RS are trained by docboltz\'s own recipe (`recipe("full")`: contrastive '
         "divergence, then maximum likelihood with a pool of persistent chains), not by the "
@@ -247,30 +253,18 @@ def _differences(results: Results) -> str:
     return "\n".join(lines)
 
 
-def _missing(records: dict[str, Record], expected: Sequence[str]) -> str:
-    lines = []
+def _missing(records: dict[str, Record], expected: Sequence[Trial]) -> str:
     troubled = Counter(
-        f"{KINDS[r['model']].label} on {NOTES[r['dataset']].title} {r['status']}: {r['reason']}"
-        for r in records.values()
-        if r["status"] != DONE
+        f"{_of(r.trial)} {r.status}: {r.reason}" for r in records.values() if r.status != "done"
     )
-    lines += [f"- {_trials(n)} of {said}" for said, n in troubled.items()]
-    absent = Counter(
-        (NOTES[name.split("_")[0]].title, name.split("_")[1])
-        for name in expected
-        if name not in records
-    )
-    lines += [
-        f"- {_trials(n)} of {KINDS[model].label} on {title}: not run."
-        for (title, model), n in absent.items()
-    ]
-    warned = Counter(
-        f"{KINDS[r['model']].label} on {NOTES[r['dataset']].title} warned: {said}"
-        for r in records.values()
-        for said in r.get("warnings", [])
-    )
-    lines += [f"- {_trials(n)} of {said}" for said, n in warned.items()]
+    absent = Counter(f"{_of(t)}: not run." for t in expected if t.name not in records)
+    warned = Counter(f"{_of(r.trial)} warned: {note}" for r in records.values() for note in r.notes)
+    lines = [f"- {_trials(n)} of {text}" for text, n in (troubled + absent + warned).items()]
     return "\n".join(lines) or "Nothing."
+
+
+def _of(trial: Trial) -> str:
+    return f"{trial.label} on {NOTES[trial.dataset].title}"
 
 
 def _trials(n: int) -> str:
@@ -279,11 +273,17 @@ def _trials(n: int) -> str:
 
 def _machines(records: dict[str, Record]) -> str:
     where = Counter(
-        f"{r['hardware']}, torch {r['torch']}, docboltz {r['docboltz']}, {r['date']}"
-        for r in records.values()
-        if r["status"] == DONE
+        ", ".join(
+            [
+                record.environment["hardware"],
+                *(f"{name} {record.environment[name]}" for name in ("torch", "docboltz")),
+                record.environment["date"],
+            ]
+        )
+        for record in records.values()
+        if record.trained
     )
-    return "\n".join(f"- {_trials(n)}: {said}" for said, n in where.items())
+    return "\n".join(f"- {_trials(n)}: {machine}" for machine, n in where.items())
 
 
 # ---- figures ----
@@ -297,42 +297,38 @@ def draw_figures(results: Results, folder: Path) -> list[str]:
 
     drawn: dict[str, Any] = {}
     for dataset in NOTES:
-        for size in FULL.n_topics:
+        for size in PLANS["full"].sizes:
             curves = {
-                _in_legend(model): curve
-                for model in RETRIEVAL_MODELS
-                if (
-                    curve := results.mean_array(
-                        dataset, model, size, lambda r: r["precision_at_recall"]
-                    )
-                )
-                is not None
+                _in_legend(variant): curve
+                for variant in RETRIEVAL_MODELS
+                if (curve := results.mean_array(dataset, variant, size, _precision)) is not None
             }
-            if results.of(dataset, ORS, size):
-                points = results.of(dataset, ORS, size)[0]["recall_points"]
-                drawn[f"fig4-{dataset}-{size}"] = plots.precision_recall(curves, points)
-        by_length = {
-            _in_legend(model): unpack_by_length(
-                {
-                    **results.of(dataset, model, 128)[0]["by_length"],
-                    "smoothed": results.mean_array(
-                        dataset, model, 128, lambda r: r["by_length"]["smoothed"]
-                    ),
-                }
-            )
-            for model in RETRIEVAL_MODELS
-            if results.of(dataset, model, 128)
+            if "ORS" in curves:
+                drawn[f"fig4-{dataset}-{size}"] = plots.precision_recall(curves, RECALL_POINTS)
+        lengths = {
+            _in_legend(variant): by_length.expand(smoothed)
+            for variant in RETRIEVAL_MODELS
+            if (smoothed := results.mean_array(dataset, variant, 128, _smoothed)) is not None
+            and (by_length := results.of(dataset, variant, 128)[0].by_length)
         }
-        if by_length:
-            drawn[f"fig5-{dataset}"] = plots.by_length(by_length)
+        if lengths:
+            drawn[f"fig5-{dataset}"] = plots.by_length(lengths)
     for name, figure in drawn.items():
         for suffix in (".png", ".svg"):
             plots.save(figure, folder / f"{name}{suffix}")
     return list(drawn)
 
 
-def _in_legend(model: str) -> str:
-    return "ORS" if model == ORS else KINDS[model].label
+def _precision(record: Record) -> Any:
+    return record.precision_at_recall
+
+
+def _smoothed(record: Record) -> Any:
+    return record.by_length and record.by_length.smoothed
+
+
+def _in_legend(variant: str) -> str:
+    return "ORS" if variant == ORS else LABELS[variant]
 
 
 def _figure_text(name: str) -> str:
@@ -340,10 +336,10 @@ def _figure_text(name: str) -> str:
     dataset = next(dataset for dataset in NOTES if rest.startswith(dataset))
     title = NOTES[dataset].title
     if number == "fig4":
-        said = f"Figure 4. Precision–recall on {title}, {rest.rpartition('-')[2]} topics"
+        text = f"Figure 4. Precision–recall on {title}, {rest.rpartition('-')[2]} topics"
     else:
-        said = (
+        text = (
             f"Figure 5. Average precision by query length on {title}, 128 topics (moving mean "
             "over a tenth of the queries), and the share of queries of each length"
         )
-    return f"![{said}.]({name}.png)\n\n{said} ([SVG]({name}.svg))."
+    return f"![{text}.]({name}.png)\n\n{text} ([SVG]({name}.svg))."
