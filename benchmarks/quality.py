@@ -82,7 +82,7 @@ def main() -> None:
     print("\n| model | retrieval MAP | P@10 | accuracy or classification MAP | training, s |")
     print("|---|---|---|---|---|")
     results = Results(records)
-    for trial in chosen[:: given.seeds]:
+    for trial in {(t.dataset, t.variant, t.topics): t for t in chosen}.values():
         print(row(results, trial))
 
 

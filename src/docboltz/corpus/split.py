@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from io import BytesIO
 from pathlib import Path
 from zipfile import BadZipFile
 
@@ -46,6 +47,10 @@ class Split:
                 "A split needs both parts counted with the training part's vocabulary; got "
                 f"{len(self.train.vocabulary)} words and {len(self.test.vocabulary)}, not the same."
             )
+
+    def __repr__(self) -> str:
+        sizes = len(self.train), len(self.test), len(self.train.vocabulary)
+        return "Split({:,} documents to learn from, {:,} to test on, {:,} words)".format(*sizes)
 
     def counted(self) -> Split:
         """The split itself; a dataset of texts has the same method."""
@@ -92,7 +97,7 @@ class Split:
             words = Vocabulary(described["words"])
             parts: dict[str, Corpus] = {}
             for part in _PARTS:
-                counts = csr_array(load_npz(folder / f"{part}.npz"))
+                counts = csr_array(load_npz(BytesIO((folder / f"{part}.npz").read_bytes())))
                 labels = tuple(tuple(map(str, own)) for own in described[part])
                 ids = tuple(map(str, range(len(labels))))
                 parts[part] = Corpus(counts, ids, labels, words)
