@@ -55,15 +55,15 @@ def test_json_is_the_report(docboltz, reviews, tmp_path):
     outcome = docboltz("compare", reviews, *options)
     assert outcome.err == ""
     written = json.loads((tmp_path / "new" / "report.json").read_text(encoding="utf-8"))
-    assert [model["name"] for model in written["models"]] == ["tfidf", "lsi"]
+    assert [record["trial"]["model"] for record in written["records"]] == ["tfidf", "lsi"]
     assert written.items() <= outcome.json.items()
 
 
 def test_a_test_corpus_of_its_own(docboltz, corpus, reviews, tmp_path):
     options = ("--models", "tfidf", "--out", tmp_path / "new", "--json", "--min-df", 1)
     found = docboltz("compare", reviews, "--test", corpus, *options).json
-    assert found["documents"]["train"] == 72
-    assert found["documents"]["test"] == 24
+    assert found["n_train"] == 72
+    assert found["n_test"] == 24
 
 
 def test_documents_without_labels(docboltz, reviews, tmp_path):

@@ -8,7 +8,7 @@ import pytest
 from docboltz.errors import TrainingDiverged
 from docboltz.experiments import measuring
 from docboltz.experiments.measuring import attempt, judge, train
-from docboltz.experiments.models import Settings
+from docboltz.experiments.models import TRAININGS, Settings
 from docboltz.experiments.trial import Measures, Trial
 from tests.corpus.splits import sentences, split_of, tiny_split
 
@@ -51,6 +51,23 @@ def test_a_penalty_is_chosen_where_there_are_enough_documents(monkeypatch):
         attempt(Trial("tfidf", FEW), tiny_split(), "cpu")
     assert chosen[0] is None
     assert chosen[1] == pytest.approx(100 * 0.01 * 10_000 / 60)
+
+
+def test_a_rehearsal_is_the_same_model_with_few_updates(monkeypatch):
+    fitted = []
+    monkeypatch.setattr(
+        "docboltz.estimator.models.ReplicatedSoftmax.fit", lambda self, X: fitted.append((self, X))
+    )
+    monkeypatch.setattr(measuring, "_REHEARSED", set())
+    trial, counts = Trial("rs", Settings(4, "full")), tiny_split().train.counts
+    for _ in range(2):  # once is enough
+        measuring._rehearse(trial, counts, "cpu")
+    [(model, documents)] = fitted
+    full = TRAININGS["full"].softmax
+    assert model.pretraining.updates == model.finetuning.updates == 20
+    assert model.pretraining.more_steps_every < full["pretraining"].more_steps_every
+    assert model.finetuning.rungs == full["finetuning"].rungs
+    assert documents.shape == counts.shape
 
 
 def test_training_that_fails_is_the_trial_s_end(monkeypatch):

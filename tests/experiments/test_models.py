@@ -12,7 +12,7 @@ PLACE = {"device": "cpu", "verbose": False}
 
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 def test_models_are_what_the_registry_says(model):
-    estimator = model.estimator(Settings(2, "quick", updates=2), PLACE)
+    estimator = model.build(Settings(2, "quick", updates=2), PLACE)
     assert hasattr(estimator, "transform") == model.features
     assert hasattr(estimator, "perplexity") == model.density
     assert hasattr(estimator, "device") == model.on_device
@@ -24,19 +24,11 @@ def test_models_are_what_the_registry_says(model):
 
 def test_updates_are_those_of_each_phase_and_sweeps_of_lda():
     few = Settings(2, "full", updates=7)
-    ors, lda, docnade = (MODELS[n].estimator(few, PLACE) for n in ("ors", "lda", "docnade"))
+    ors, lda, docnade = (MODELS[n].build(few, PLACE) for n in ("ors", "lda", "docnade"))
     assert (ors.pretraining.updates, ors.finetuning.updates) == (7, 7)
     assert (lda.sweeps, docnade.updates) == (7, 7)
-    usual = MODELS["ors"].estimator(Settings(2, "full"), PLACE)
+    usual = MODELS["ors"].build(Settings(2, "full"), PLACE)
     assert usual.finetuning == TRAININGS["full"].softmax["finetuning"]
-
-
-def test_a_rehearsal_is_the_same_model_with_few_updates():
-    full = TRAININGS["full"].softmax["finetuning"]
-    few = MODELS["ors"].estimator(Settings(2, "full"), PLACE, rehearsal=True)
-    assert few.pretraining.updates == few.finetuning.updates == 20
-    assert few.finetuning.rungs == full.rungs
-    assert TRAININGS["full"].softmax["finetuning"].updates > 20
 
 
 def test_a_model_trained_for_density_is_trained_longer_than_others():
@@ -56,7 +48,7 @@ def test_a_model_trained_for_density_is_trained_longer_than_others():
     ],
 )
 def test_latent_words(given, expected):
-    estimator = MODELS["ors"].estimator(Settings(2, latent_words=given), PLACE)
+    estimator = MODELS["ors"].build(Settings(2, latent_words=given), PLACE)
     assert estimator.latent_words == expected
 
 

@@ -9,15 +9,7 @@ from typing import Annotated
 
 import typer
 
-from docboltz.cli.options import (
-    Device,
-    Json,
-    Quiet,
-    Seed,
-    Updates,
-    latent_words_of,
-    require_recipe,
-)
+from docboltz.cli.options import Device, Json, Quiet, Seed, Updates, latent_words_of, require_recipe
 from docboltz.cli.output import print_json, print_table, remark, remark_split
 from docboltz.cli.reading import CorpusSource, WordOptions, reads_corpus, remark_reading
 

@@ -40,12 +40,7 @@ class FeatureScores:
 
 
 def evaluate_features(
-    features: Any,
-    test_features: Any,
-    split: Split,
-    *,
-    device: str = "cpu",
-    C: float | None = None,
+    features: Any, test_features: Any, split: Split, *, device: str = "cpu", C: float | None = None
 ) -> FeatureScores:
     """Measure features (n, F) of a split's training and (T, F) of its test documents.
 

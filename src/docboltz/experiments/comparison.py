@@ -65,33 +65,8 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as JSON can hold it."""
-        documents = {
-            "train": self.n_train,
-            "test": self.n_test,
-            "vocabulary": self.n_words,
-            "mean_length": self.mean_length,
-            "labels": self.labels,
-            "distinct_labels": self.n_labels,
-            "predicted": self.n_predicted,
-        }
-        models = [
-            {"name": info.name, "title": info.title, "description": info.description}
-            | record.to_dict()
-            for record in self.records
-            for info in [record.trial.info]
-        ]
-        found: dict[str, Any] = plain(
-            {
-                "documents": documents,
-                "settings": self.settings,
-                "recall_points": RECALL_POINTS,
-                "classification_measure": self.classification_name,
-                "unigram_perplexity": self.unigram_perplexity,
-                "remarks": self.remarks,
-                "interrupted": self.interrupted,
-                "models": models,
-            }
-        )
+        known = {"recall_points": RECALL_POINTS, "classification": self.classification_name}
+        found: dict[str, Any] = plain({**vars(self), **known})
         return found
 
 
@@ -164,11 +139,7 @@ def compare(
 
 
 def _describe(
-    split: Split,
-    records: list[Record],
-    settings: Settings,
-    measures: Measures,
-    interrupted: bool,
+    split: Split, records: list[Record], settings: Settings, measures: Measures, interrupted: bool
 ) -> Comparison:
     train, test = split.train, split.test
     remarks = []

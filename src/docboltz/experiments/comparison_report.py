@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from docboltz import plots
 from docboltz.evaluation.retrieval import RECALL_POINTS
 from docboltz.experiments.comparison import Comparison
 from docboltz.experiments.measuring import ENOUGH_TO_CHOOSE, WORDS_PER_TOPIC
+from docboltz.experiments.pages import render
 from docboltz.experiments.record import Record
 from docboltz.files import write_text
 
@@ -116,15 +116,9 @@ def write(comparison: Comparison, folder: Path) -> tuple[Path, Path]:
 
 def to_html(comparison: Comparison) -> str:
     """The page: table, curves, topics, how it was measured and what was left out."""
-    environment = Environment(
-        loader=PackageLoader("docboltz.experiments"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     shown = columns(comparison)
-    return environment.get_template("comparison.html").render(
+    return render(
+        "comparison.html",
         comparison=comparison,
         columns=shown,
         best={column.heading: column.best_of(comparison.trained) for column in shown},

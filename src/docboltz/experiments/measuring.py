@@ -52,7 +52,7 @@ ENOUGH_SECONDS = 0.3
 ENOUGH_TO_CHOOSE = 100
 """Training documents with labels from which on a penalty can be chosen on some of them."""
 WORDS_PER_TOPIC, SHOWN_TOPICS = 10, 8
-REHEARSAL_DOCUMENTS = 600
+REHEARSAL_DOCUMENTS, REHEARSAL_UPDATES = 600, 20
 _REHEARSED: set[tuple[str, str, int]] = set()
 """Datasets, models and sizes whose kernels are compiled."""
 
@@ -188,7 +188,7 @@ def _train(trial: Trial, split: Split, device: str, verbose: bool, draft: Draft)
     counts = split.train.counts
     if device != "cpu" and info.softmax:
         _rehearse(trial, counts, device)
-    model = info.estimator(settings, {"device": device, "verbose": verbose})
+    model = info.build(settings, {"device": device, "verbose": verbose})
     draft.values["settings"] = _parameters(model)
     own_bar = hasattr(model, "verbose")
     with (
@@ -219,9 +219,11 @@ def _rehearse(trial: Trial, counts: csr_array, device: str) -> None:
     key = trial.dataset, trial.variant, trial.topics
     if key not in _REHEARSED:
         _REHEARSED.add(key)
-        place = {"device": device, "verbose": False}
-        few = trial.info.estimator(trial.settings, place, rehearsal=True)
-        few.fit(counts[:REHEARSAL_DOCUMENTS])
+        few = dataclasses.replace(trial.settings, updates=REHEARSAL_UPDATES)
+        model = trial.info.build(few, {"device": device, "verbose": False})
+        # As many Gibbs steps as there will ever be, within these updates.
+        model.pretraining = dataclasses.replace(model.pretraining, more_steps_every=5)
+        model.fit(counts[:REHEARSAL_DOCUMENTS])
 
 
 def _measure_inference(model: Any, split: Split, draft: Draft) -> Features | None:

@@ -38,14 +38,6 @@ class Training:
         softmax: Recipe = {"pretraining": pretraining, "finetuning": finetuning}
         return Training(softmax, {**self.docnade, "updates": n}, {**self.lda, "sweeps": n})
 
-    def rehearsal(self) -> Training:
-        """The same with a handful of updates: it compiles what there is to compile."""
-        few = self.with_updates(20)
-        few.softmax["pretraining"] = dataclasses.replace(
-            few.softmax["pretraining"], more_steps_every=5
-        )
-        return few
-
 
 TRAININGS = {
     **{name: Training(recipe(name)) for name in RECIPES},
@@ -121,7 +113,7 @@ class ModelInfo:
     title: str
     """What tables and figures call it."""
     description: str
-    build: Callable[[Settings, Training, Place], Any]
+    build: Callable[[Settings, Place], Any]
     """An estimator that is not fitted yet."""
     cost: int = 0
     """The dearest are trained last, so that there is something to look at soon."""
@@ -138,29 +130,24 @@ class ModelInfo:
     softmax: bool = False
     """Whether it is the paper's model, with or without latent words."""
 
-    def estimator(self, settings: Settings, place: Place, *, rehearsal: bool = False) -> Any:
-        """An estimator with these settings; for a rehearsal, with hardly any training."""
-        training = settings.training
-        return self.build(settings, training.rehearsal() if rehearsal else training, place)
 
-
-def _over_replicated(s: Settings, training: Training, place: Place) -> OverReplicatedSoftmax:
+def _over_replicated(s: Settings, place: Place) -> OverReplicatedSoftmax:
     latent: int | LatentWords = _latent_words(s.latent_words)
     return OverReplicatedSoftmax(
-        s.topics, latent_words=latent, random_state=s.seed, **training.softmax, **place
+        s.topics, latent_words=latent, random_state=s.seed, **s.training.softmax, **place
     )
 
 
-def _replicated(s: Settings, training: Training, place: Place) -> ReplicatedSoftmax:
-    return ReplicatedSoftmax(s.topics, random_state=s.seed, **training.softmax, **place)
+def _replicated(s: Settings, place: Place) -> ReplicatedSoftmax:
+    return ReplicatedSoftmax(s.topics, random_state=s.seed, **s.training.softmax, **place)
 
 
-def _docnade(s: Settings, training: Training, place: Place) -> DocNADE:
-    return DocNADE(s.topics, random_state=s.seed, **training.docnade, **place)
+def _docnade(s: Settings, place: Place) -> DocNADE:
+    return DocNADE(s.topics, random_state=s.seed, **s.training.docnade, **place)
 
 
-def _lda(s: Settings, training: Training, place: Place) -> LatentDirichletAllocation:
-    return LatentDirichletAllocation(s.topics, random_state=s.seed, **training.lda)
+def _lda(s: Settings, place: Place) -> LatentDirichletAllocation:
+    return LatentDirichletAllocation(s.topics, random_state=s.seed, **s.training.lda)
 
 
 MODELS = {

@@ -15,7 +15,7 @@ import numpy as np
 
 from docboltz.errors import DocboltzError, InvalidParameter
 from docboltz.estimator.density import Perplexity
-from docboltz.evaluation.by_length import ByLength
+from docboltz.evaluation.by_length import ByLength, by_length
 from docboltz.experiments.trial import Trial
 from docboltz.files import write_text
 
@@ -62,47 +62,36 @@ class LengthCurve:
     value: tuple[float, ...]
     smoothed: tuple[float, ...]
     window: int
-    decile_boundaries: tuple[float, ...]
-    histogram: tuple[int, ...]
-    bin_edges: tuple[int, ...]
     n_left_out: int
     fifths: tuple[float, ...] | None
     """Mean of the shortest fifth of the documents, …, of the longest; None if they are too few."""
-    fifth_lengths: tuple[tuple[int, ...], ...]
-    """The shortest and the longest length of each fifth."""
 
     @classmethod
     def of(cls, found: ByLength) -> LengthCurve:
         """Take the mean over the documents of each length."""
         length, where, n = np.unique(found.length, return_inverse=True, return_counts=True)
-        fifths = [group for group in np.array_split(found.length, 5) if len(group)]
         return cls(
             tuple(length.tolist()),
             tuple(n.tolist()),
             rounded(np.bincount(where, found.value) / n),
             rounded(np.bincount(where, found.smoothed) / n),
             found.window,
-            tuple(found.decile_boundaries.tolist()),
-            tuple(found.histogram.tolist()),
-            tuple(found.bin_edges.tolist()),
             found.n_left_out,
             tuple(found.mean_by_fifth.tolist()) if len(found.value) >= 5 else None,
-            tuple((int(group[0]), int(group[-1])) for group in fifths),
         )
+
+    @property
+    def fifth_lengths(self) -> list[tuple[int, int]]:
+        """The shortest and the longest length of each fifth."""
+        fifths = np.array_split(np.repeat(self.length, self.n), 5)
+        return [(int(group[0]), int(group[-1])) for group in fifths if len(group)]
 
     def expand(self, smoothed: Any = None) -> ByLength:
         """A measure to plot: every document has the mean of those of its length."""
-        n = self.n
-        return ByLength(
-            np.repeat(self.length, n),
-            np.repeat(self.value, n),
-            np.repeat(self.smoothed if smoothed is None else smoothed, n),
-            self.window,
-            np.array(self.decile_boundaries),
-            np.array(self.histogram),
-            np.array(self.bin_edges),
-            self.n_left_out,
-        )
+        value, length = np.repeat(self.value, self.n), np.repeat(self.length, self.n)
+        smooth = np.repeat(self.smoothed if smoothed is None else smoothed, self.n)
+        found = by_length(value, length, window=self.window)
+        return dataclasses.replace(found, smoothed=smooth, n_left_out=self.n_left_out)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ from docboltz.experiments.datasets import NOTES
 from docboltz.experiments.record import Record
 from docboltz.experiments.reproduction import LABELS
 
+Floats = NDArray[np.float64]
 Key = tuple[str, str, int]
 """Dataset, variant of a model, number of topics."""
 
@@ -67,36 +68,32 @@ class Results:
         """Tell whether any trial of a dataset is done."""
         return any(key[0] == dataset for key in self.groups)
 
-    def stat(self, dataset: str, variant: str, topics: int, field: str) -> Stat | None:
-        """Mean and spread of a field of the records; None if none has it.
-
-        A field of a part is named with a dot, as "perplexity.value" or "seconds.training".
-        """
-        values = []
+    def values(self, dataset: str, variant: str, topics: int, field: str) -> list[Any]:
+        """What the records have in a field; one of a part is named as "perplexity.value"."""
+        found = []
         for record in self.of(dataset, variant, topics):
             value: Any = record
             for name in field.split("."):
                 value = value.get(name) if isinstance(value, dict) else getattr(value, name, None)
-            if value is not None:
-                values.append(float(value))
+            found += [] if value is None else [value]
+        return found
+
+    def stat(self, dataset: str, variant: str, topics: int, field: str) -> Stat | None:
+        """Mean and spread of a field of the records; None if none has it."""
+        values = self.values(dataset, variant, topics, field)
         if not values:
             return None
         sd = float(np.std(values, ddof=1)) if len(values) > 1 else math.nan
         return Stat(float(np.mean(values)), sd, len(values))
 
-    def mean_array(
-        self, dataset: str, variant: str, topics: int, take: Callable[[Record], Any]
-    ) -> NDArray[np.float64] | None:
-        """Mean over seeds of an array in the records."""
-        found = [take(record) for record in self.of(dataset, variant, topics)]
-        found = [array for array in found if array is not None]
-        return np.mean(found, axis=0) if found else None
+    def mean(self, dataset: str, variant: str, topics: int, field: str) -> Floats | None:
+        """Mean over seeds of a field that is a row of numbers."""
+        values = self.values(dataset, variant, topics, field)
+        return np.mean(values, axis=0) if values else None
 
-    def fifths(self, dataset: str, variant: str, topics: int) -> NDArray[np.float64] | None:
-        """Mean average precision of the shortest fifth of the queries, …, of the longest."""
-        return self.mean_array(
-            dataset, variant, topics, lambda r: r.by_length and r.by_length.fifths
-        )
+    def fifths(self, dataset: str, variant: str) -> Floats | None:
+        """MAP of the shortest fifth of the queries, …, of the longest, with 128 topics."""
+        return self.mean(dataset, variant, 128, "by_length.fifths")
 
 
 @dataclass(frozen=True)
@@ -170,7 +167,7 @@ def _beats(
 def _margin_claim(results: Results, dataset: str) -> Claim:
     title = NOTES[dataset].title
     text = f"{title}: the margin of ORS 128 over RS 128 is largest for the shortest queries"
-    own, other = results.fifths(dataset, ORS, 128), results.fifths(dataset, RS, 128)
+    own, other = results.fifths(dataset, ORS), results.fifths(dataset, RS)
     if own is None or other is None:
         return Claim(text, None, "ORS or RS was not run.")
     margin = own - other

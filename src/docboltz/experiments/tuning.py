@@ -62,17 +62,10 @@ class Tuning:
             }
             for record in self.records
         ]
-        topics, latent_words = size_of(self.best)
+        best = {"topics": size_of(self.best)[0], "latent_words": size_of(self.best)[1]}
+        known = {name: value for name, value in vars(self).items() if name != "records"}
         found: dict[str, Any] = plain(
-            {
-                "by": self.by,
-                "measure": MEASURES[self.by],
-                "recipe": self.recipe,
-                "documents": {"train": self.n_train, "validation": self.n_validation},
-                "trials": trials,
-                "best": {"topics": topics, "latent_words": latent_words},
-                "interrupted": self.interrupted,
-            }
+            {**known, "measure": MEASURES[self.by], "trials": trials, "best": best}
         )
         return found
 
