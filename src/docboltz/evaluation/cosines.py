@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import torch
 from scipy.sparse import csr_array, issparse
-from sklearn.preprocessing import normalize as unit_rows
 from torch import Tensor
 from torch.nn.functional import normalize
 
@@ -45,7 +44,7 @@ class Cosines:
         self._documents: Any
         self._asked: Any
         if self._sparse:
-            self._documents, self._asked = unit_rows(documents).T.tocsr(), unit_rows(asked)
+            self._documents, self._asked = _unit_rows(documents).T.tocsr(), _unit_rows(asked)
             return
         documents, asked = (torch.as_tensor(part, device=device) for part in (documents, asked))
         if center:
@@ -57,3 +56,15 @@ class Cosines:
         """Cosines of the queries from `begin` up to `end`: (queries of the block, n)."""
         product = self._asked[begin:end] @ self._documents
         return torch.as_tensor(product.toarray() if self._sparse else product, device=self._device)
+
+
+def _unit_rows(features: csr_array) -> csr_array:
+    """Rows divided by their length; rows of zeros stay.
+
+    scikit-learn's normalize rounds the quotients otherwise, which breaks ties between documents and
+    moves the MAP of tf-idf in the ninth digit: figures stay what they were.
+    """
+    squares = np.asarray(features.power(2).sum(axis=1, dtype=np.float64))
+    length = np.sqrt(squares, where=squares > 0, out=np.ones_like(squares)).astype(np.float32)
+    unit = features.data / np.repeat(length, np.diff(features.indptr))
+    return csr_array((unit, features.indices, features.indptr), shape=features.shape)

@@ -17,9 +17,10 @@ from concurrent.futures.process import BrokenProcessPool
 from functools import cache
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
+from joblib import cpu_count
 from joblib.externals.loky import ProcessPoolExecutor
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # scikit-learn's
 
@@ -98,8 +99,7 @@ def run_in_turn(
 # ---- helpers beside a GPU ----
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Task:
+class Task(NamedTuple):
     """Something for a helper to do: `do(*arguments)` is the trial's record."""
 
     trial: Trial
@@ -113,7 +113,7 @@ def run_beside_gpu(trials: Sequence[Trial], load: Load, device: str) -> Iterator
     others = [trial for trial in trials if not trial.info.on_device]
     others.sort(key=lambda trial: (-trial.info.cost, -trial.topics))  # the longest begin first
     tasks = deque(Task(t, attempt, (t, load(t.dataset), "cpu")) for t in others)
-    helpers = Helpers(max(1, n_cores() - 1))
+    helpers = Helpers(max(1, cpu_count() - 1))
     try:
         while on_gpu or tasks or helpers.busy:
             helpers.take(tasks)
@@ -189,13 +189,6 @@ class Helpers:
     def end(self) -> None:
         """End the processes, whatever they are at."""
         self.pool.shutdown(kill_workers=True)
-
-
-def n_cores() -> int:
-    """Cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _begin_helping(parent: int) -> None:
