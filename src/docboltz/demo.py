@@ -42,22 +42,24 @@ def load(name: str, path: Path | None, log: Callable[[str], None]) -> TextDatase
 def measure(model: TextModel, data: TextDataset, clock: Clock) -> list[list[str]]:
     """Retrieval and classification on the test part, beside LSI on the same counts: a table."""
     from docboltz.baselines import LSI
+    from docboltz.corpus.split import Split
     from docboltz.evaluation.classification import FIXED_C
-    from docboltz.evaluation.suite import LabelledSplit, evaluate_features
+    from docboltz.evaluation.suite import evaluate_features
 
-    split = LabelledSplit.of(model.count(data.train), model.count(data.test))
-    n_components = min(model.n_topics, split.train.shape[1])
+    split = Split(model.count(data.train), model.count(data.test))
+    train, test = split.train.counts, split.test.counts
+    n_components = min(model.n_topics, train.shape[1])
     with clock("fit LSI"):
-        lsi = LSI(n_components, random_state=0).fit(split.train)
+        lsi = LSI(n_components, random_state=0).fit(train)
     rows = []
     for name, transformer in (("Over-Replicated Softmax", model.estimator), ("LSI", lsi)):
         with clock(f"evaluate {name}"):
-            features = transformer.transform(split.train), transformer.transform(split.test)
+            features = transformer.transform(train), transformer.transform(test)
             scores = evaluate_features(*features, split, C=FIXED_C)
         figures = (
-            scores.mean_average_precision,
-            scores.precision_at_10,
-            scores.classification_score,
+            scores.retrieval.mean_average_precision,
+            scores.retrieval.mean_precision_at_10,
+            scores.classification.score,
         )
         rows.append([f"{name}, {n_components} features", *(f"{figure:.3f}" for figure in figures)])
     return rows

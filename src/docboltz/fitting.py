@@ -34,7 +34,7 @@ from docboltz.files import StrPath
 from docboltz.indexing import KEPT_CHARACTERS, Texts, count_documents, write_store
 from docboltz.progress import remark
 from docboltz.storage import CHECKPOINT, MODEL, save_model
-from docboltz.training.recipes import find_recipe
+from docboltz.training.recipes import find_recipe, with_updates
 from docboltz.training.validation import Validation
 
 if TYPE_CHECKING:
@@ -135,12 +135,10 @@ def softmax_model(
 ) -> OverReplicatedSoftmax:
     """An untrained model; `updates` are the minibatches of each of the recipe's phases."""
     held_out = Validation(share=validation) if validation else None
-    model = OverReplicatedSoftmax(topics, recipe=recipe, validation=held_out, **settings)  # type: ignore[arg-type]
-    if updates is not None:
-        for name, phase in find_recipe(recipe, "TextModel.fit").items():
-            if phase is not None:
-                model.set_params(**{f"{name}__updates": updates})
-    return model
+    phases = find_recipe(recipe, "TextModel.fit")
+    changed: Any = {} if updates is None else with_updates(phases, updates)
+    name: Any = recipe
+    return OverReplicatedSoftmax(topics, recipe=name, validation=held_out, **changed, **settings)
 
 
 def describe_topics(model: TopicModel, corpus: Corpus) -> tuple[Topic, ...]:

@@ -5,6 +5,8 @@ import json
 
 import pytest
 
+from docboltz.experiments.models import TRAININGS
+
 from .texts import ENGLISH
 
 QUICK = ("--recipe", "quick", "--updates", 10, "--topics", 4, "--device", "cpu")
@@ -29,19 +31,21 @@ def test_a_table_and_a_report(docboltz, reviews, tmp_path):
     for title in ("ORS", "RS", "DocNADE", "LDA", "LSI", "TF-IDF"):
         assert any(line.startswith(f"{title} ") for line in outcome.out.splitlines())
     assert "MAP" in outcome.out.splitlines()[0]
-    assert "LDA (3 of 6)" in outcome.err
+    assert "[3/6] LDA, 4 topics …" in outcome.err
     assert f"The report is in {tmp_path / 'new' / 'report.html'}" in outcome.err
     names = sorted(path.name for path in (tmp_path / "new").iterdir())
-    assert names == ["report.html", "report.json"]
+    assert names == ["report.html", "report.json", "trials"]
+    again = docboltz("compare", reviews, "--out", tmp_path / "new", *QUICK)
+    assert "0 trials" in again.err
+    assert again.out == outcome.out
 
 
 def test_no_option_but_the_file(docboltz, reviews, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    fast = {"updates": 5, "topics": 3, "recipe": "quick"}
-    from docboltz.comparison import run
+    from docboltz.experiments import models
 
-    real = run.measure
-    monkeypatch.setattr(run, "measure", lambda c, e, t: real(c, type(e)(**{**vars(e), **fast}), t))
+    few = models.Training.with_updates
+    monkeypatch.setattr(models.Settings, "training", property(lambda s: few(TRAININGS["quick"], 5)))
     assert docboltz("compare", reviews).code == 0
     assert (tmp_path / "compare" / "report.html").is_file()
 
@@ -51,15 +55,15 @@ def test_json_is_the_report(docboltz, reviews, tmp_path):
     outcome = docboltz("compare", reviews, *options)
     assert outcome.err == ""
     written = json.loads((tmp_path / "new" / "report.json").read_text(encoding="utf-8"))
-    assert [model["name"] for model in written["models"]] == ["tfidf", "lsi"]
+    assert [record["trial"]["model"] for record in written["records"]] == ["tfidf", "lsi"]
     assert written.items() <= outcome.json.items()
 
 
 def test_a_test_corpus_of_its_own(docboltz, corpus, reviews, tmp_path):
     options = ("--models", "tfidf", "--out", tmp_path / "new", "--json", "--min-df", 1)
     found = docboltz("compare", reviews, "--test", corpus, *options).json
-    assert found["documents"]["train"] == 72
-    assert found["documents"]["test"] == 24
+    assert found["n_train"] == 72
+    assert found["n_test"] == 24
 
 
 def test_documents_without_labels(docboltz, reviews, tmp_path):
@@ -75,15 +79,15 @@ def test_documents_without_labels(docboltz, reviews, tmp_path):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--models", "ors,bert"), "ors, rs, docnade, lda, lsi, tfidf, unigram. Got 'bert'"),
-        (("--models", ","), "Got none"),
+        (("--models", "ors,bert"), "ors, rs, docnade, lda, lsi, tfidf, unigram. Got ['bert']"),
+        (("--models", ","), "Got None"),
         (("--recipe", "slow"), "--recipe must be"),
         (("--latent-words", "some"), "--latent-words must be"),
         (("--test", "nowhere.csv"), "no file or folder 'nowhere.csv'"),
         (("--test-share", 0), "'--test-share'"),
         (("--language", "klingon"), "'klingon'"),
         (("--device", "abacus"), "'abacus'"),
-        (("--out", "reviews.csv"), "reviews.csv is a file"),
+        (("--out", "reviews.csv"), "reviews.csv: it is a file"),
     ],
     ids=lambda value: " ".join(map(str, value)) if isinstance(value, tuple) else "",
 )

@@ -4,25 +4,26 @@ import json
 
 import pytest
 
-from docboltz.reproduce import measuring, models
-from docboltz.reproduce.data import save_split
+from docboltz.experiments import measuring
+from docboltz.experiments.reproduction import PLANS
 
-from ..reproduce.conftest import TINY, tiny_split
+from ..corpus.splits import tiny_split
+from ..experiments.records import record, write
 
 
 @pytest.fixture
 def counts(tmp_path):
-    save_split(tiny_split(), tmp_path / "counts" / "20news-2000")
+    tiny_split().save(tmp_path / "counts" / "20news-2000")
     return tmp_path / "counts"
 
 
-def test_results_are_kept_and_reported(docboltz, counts, tmp_path, monkeypatch):
-    monkeypatch.setattr(models, "QUICK", TINY)
+def test_results_are_kept_and_reported(docboltz, counts, tmp_path):
     out = tmp_path / "out"
     options = ("reproduce", "--quick", "--counts", counts, "--out", out, "--device", "cpu")
     done = docboltz(*options, "--only", "Unigram")
     assert (done.code, done.out.strip()) == (0, str(out / "results.md"))
-    assert "[1/1] 20news-2000_Unigram: perplexity" in done.err
+    assert "[1/1] Unigram on 20news-2000, seed 0 …" in done.err
+    assert "perplexity" in done.err
     record = json.loads((out / "trials" / "20news-2000_Unigram.json").read_text("utf-8"))
     assert record["status"] == "done"
     again = docboltz(*options, "--only", "Unigram")
@@ -42,15 +43,15 @@ def test_reuters_is_left_out_where_it_is_not(docboltz, counts, tmp_path):
 
 
 def test_ctrl_c_leaves_a_report(docboltz, counts, tmp_path, monkeypatch):
-    measured, tried = measuring._measure, []
+    real, tried = measuring._train, []
 
-    def measure(trial, *others):
+    def train(trial, *others):
         tried.append(trial)
         if len(tried) > 1:
             raise KeyboardInterrupt
-        return measured(trial, *others)
+        return real(trial, *others)
 
-    monkeypatch.setattr(measuring, "_measure", measure)
+    monkeypatch.setattr(measuring, "_train", train)
     out = tmp_path / "out"
     options = ("--quick", "--counts", counts, "--out", out, "--device", "cpu", "--part", "5/7")
     outcome = docboltz("reproduce", *options, "--seeds", 2)
@@ -86,8 +87,15 @@ def test_wrong_usage_is_one_line_and_writes_nothing(
 
 
 def test_a_quick_run_does_not_go_into_a_full_one(docboltz, counts, tmp_path):
-    folder = tmp_path / "out" / "trials"
-    folder.mkdir(parents=True)
-    (folder / "x.json").write_text('{"effort": "full", "model": "RS"}', encoding="utf-8")
+    write(tmp_path / "out", [record(PLANS["full"].trials(1)[0])])
     options = ("--quick", "--counts", counts, "--out", tmp_path / "out")
     assert "Choose another folder" in docboltz("reproduce", *options).complaint
+
+
+def test_counts_are_saved_for_another_machine(docboltz, counts, tmp_path):
+    out = tmp_path / "copy"
+    assert docboltz("reproduce", "--counts", counts, "--save-counts", "--out", out).code == 0
+    names = [path.name for path in (out / "20news-2000").iterdir()]
+    assert sorted(names) == ["labels.json", "test.npz", "train.npz"]
+    options = ("--counts", out, "--out", tmp_path / "out", "--only", "Unigram", "--device", "cpu")
+    assert docboltz("reproduce", "--quick", *options).code == 0

@@ -10,7 +10,7 @@ QUICK = ("--topics", "2,4", "--latent", "0,5", "--updates", 10, "--min-df", 1, "
 def test_a_table_and_the_command_to_use_it(docboltz, corpus, tmp_path):
     outcome = docboltz("tune", corpus, *QUICK)
     assert outcome.code == 0, outcome.err
-    assert "4 of 4: 4 topics, 5 latent words" in outcome.err
+    assert "[4/4] ORS, M = 5, 4 topics …" in outcome.err
     assert outcome.out.count("best") == 1
     command = shlex.split(outcome.out.splitlines()[-1].removeprefix("Use it: "))
     assert command[:3] == ["docboltz", "fit", str(corpus)]

@@ -8,10 +8,11 @@ from scipy.sparse import csr_array
 
 from docboltz.corpus.counting import count
 from docboltz.corpus.counts import Corpus
-from docboltz.corpus.datasets import DATASETS, CountDataset, TextDataset
+from docboltz.corpus.datasets import DATASETS, TextDataset
 from docboltz.corpus.document import Document
 from docboltz.corpus.export import spelled_out, write_json_lines
 from docboltz.corpus.readers import read
+from docboltz.corpus.split import Split
 from docboltz.corpus.text import TextAnalysis
 from docboltz.corpus.vocabulary import Vocabulary
 
@@ -25,9 +26,7 @@ def counts(rows, *names):
     return Corpus(csr_array(np.array(rows)), names, (("x",),) * len(names), vocabulary)
 
 
-COUNTS = CountDataset(
-    DATASETS["rcv1"], counts([[2, 0, 1], [0, 0, 0]], "a", "b"), counts([[0, 3, 0]], "c")
-)
+COUNTS = Split(counts([[2, 0, 1], [0, 0, 0]], "a", "b"), counts([[0, 3, 0]], "c"))
 
 
 @pytest.mark.parametrize(

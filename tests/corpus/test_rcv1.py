@@ -74,3 +74,17 @@ def test_folders_that_hold_something_else(tmp_path):
     save_npz(tmp_path / "topics.npz", csr_array(np.eye(3, dtype=np.int32)))
     with pytest.raises(InvalidCorpus, match="topics of shape"):
         load_dataset("rcv1", path=tmp_path)
+
+
+def test_the_vocabulary_has_no_test_document_in_view(tmp_path):
+    """A term that only test documents have is the rarest of training, however often it occurs."""
+    counts = np.random.RandomState(0).randint(1, 4, (40, 5))
+    test = np.random.default_rng(0).permutation(40)[36:]
+    counts[:, 2] = 0
+    counts[test, 2] = 1000
+    save_npz(tmp_path / "counts.npz", csr_array(counts))
+    save_npz(tmp_path / "topics.npz", csr_array(np.ones((40, 1), dtype=int)))
+    (tmp_path / "topic_names.txt").write_text("A")
+    split = load_dataset("rcv1", path=tmp_path, max_words=4)
+    assert sorted(split.train.vocabulary) == ["0", "1", "3", "4"]
+    assert split.test.counts.sum() == counts[test][:, [0, 1, 3, 4]].sum()

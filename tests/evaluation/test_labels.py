@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from scipy.sparse import coo_array, csc_matrix
 
-from docboltz.errors import InvalidParameter
-from docboltz.evaluation.labels import label_matrix, of_documents, require_same_labels
+from docboltz.corpus.split import Split
+from docboltz.errors import InvalidCorpus, InvalidParameter
+from docboltz.evaluation.labels import label_matrix, labels_of, require_same_labels
+from tests.corpus.splits import corpus_of
 
 CARRIED = np.array([[1, 0, 1], [0, 0, 0]])
 
@@ -46,25 +48,37 @@ def test_both_parts_need_the_same_labels():
         require_same_labels(one, one[:, :2], "f", "test_labels")
 
 
+def split_with(labels, test_labels):
+    """Documents of one word each, with these labels."""
+    return Split(*(corpus_of([[1]] * len(part), part) for part in (labels, test_labels)))
+
+
 def test_one_label_each_makes_names():
-    (rows, names), (test_rows, test_names) = of_documents(
-        [("b",), ("a",), (), ("b", "b")], [(), ("c",)]
-    )
-    assert rows.tolist() == [0, 1, 3]
-    assert names.tolist() == ["b", "a", "b"]  # a label given twice is one label
-    assert (test_rows.tolist(), test_names.tolist()) == ([1], ["c"])
+    found = labels_of(split_with([("b",), ("a",), (), ("b", "b")], [(), ("a",)]))
+    assert not found.multilabel
+    assert found.rows.tolist() == [0, 1, 3]
+    assert found.train.tolist() == ["b", "a", "b"]  # a label given twice is one label
+    assert (found.test_rows.tolist(), found.test.tolist()) == ([1], ["a"])
 
 
 def test_several_labels_in_any_part_make_matrices_of_the_same_columns():
-    (rows, matrix), (test_rows, test_matrix) = of_documents(
-        [("b",), (), ("a",)], [("c", "a"), ("b",)]
-    )
-    assert rows.tolist() == [0, 2]
-    assert matrix.toarray().tolist() == [[0, 1, 0], [1, 0, 0]]
-    assert test_rows.tolist() == [0, 1]
-    assert test_matrix.toarray().tolist() == [[1, 0, 1], [0, 1, 0]]
+    found = labels_of(split_with([("b",), (), ("a",)], [("c", "a"), ("b",)]))
+    assert found.multilabel
+    assert found.rows.tolist() == [0, 2]
+    assert found.train.toarray().tolist() == [[0, 1, 0], [1, 0, 0]]
+    assert found.test_rows.tolist() == [0, 1]
+    assert found.test.toarray().tolist() == [[1, 0, 1], [0, 1, 0]]
 
 
-def test_a_part_without_any_label_is_an_error():
-    with pytest.raises(InvalidParameter, match=r"'parts\[1\]'.*documents with labels"):
-        of_documents([("a",)], [(), ()])
+@pytest.mark.parametrize(
+    ("labels", "test_labels", "reason"),
+    [
+        ([(), ()], [()], "The documents have no labels."),
+        ([("a",), ("b",)], [(), ()], "in one part only"),
+        ([("a",), ("a",)], [("a",)], "one label only, 'a'"),
+        ([("a",), ("b",)], [("c",)], "No label of a test document"),
+    ],
+)
+def test_labels_by_which_nothing_can_be_measured(labels, test_labels, reason):
+    with pytest.raises(InvalidCorpus, match=reason):
+        labels_of(split_with(labels, test_labels))

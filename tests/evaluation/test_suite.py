@@ -2,19 +2,19 @@
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
-from docboltz.corpus.counts import Corpus
-from docboltz.corpus.vocabulary import Vocabulary
-from docboltz.errors import InvalidParameter
+from docboltz.corpus.split import Split
 from docboltz.evaluation.by_length import by_length
 from docboltz.evaluation.classification import (
     FIXED_C,
     evaluate_classification,
     evaluate_multilabel_classification,
 )
+from docboltz.evaluation.labels import labels_of
 from docboltz.evaluation.retrieval import evaluate_multilabel_retrieval, evaluate_retrieval
-from docboltz.evaluation.suite import LabelledSplit, evaluate_features
+from docboltz.evaluation.suite import evaluate_features
+from tests.corpus.splits import corpus_of
 
 
 def counted(seed, n, n_words=12):
@@ -25,30 +25,34 @@ def counted(seed, n, n_words=12):
     return csr_array(rng.poisson(rate)), kind
 
 
-def split_of(kind_of_labels):
-    (train, kind), (test, test_kind) = counted(0, 60), counted(1, 25)
-    if kind_of_labels == "names":
-        return LabelledSplit(
-            train, np.array(list("abc"))[kind], test, ["abc"[k] for k in test_kind]
-        )
-    carried = csr_array(np.eye(4, dtype=int)[:3] | [[0, 0, 0, 1], [0, 0, 0, 0], [0, 0, 0, 1]])
-    return LabelledSplit(train, carried[kind], test, carried[test_kind])
+def split_of(carried):
+    """`carried` gives the labels of each kind."""
+    parts = []
+    for counts, kind in (counted(0, 60), counted(1, 25)):
+        parts.append(corpus_of(counts, [carried[k] for k in kind]))
+    return Split(*parts)
+
+
+NAMES = split_of([("a",), ("b",), ("c",)])
+MATRICES = split_of([("a", "d"), ("b",), ("c", "d")])
 
 
 @pytest.mark.parametrize("sparse", [False, True])
 def test_one_label_each(sparse, device):
-    split = split_of("names")
-    assert not split.multilabel
-    parts = (split.train, split.test) if sparse else (split.train.toarray(), split.test.toarray())
-    scores = evaluate_features(*parts, split, C=FIXED_C, device=device)
-    arguments = parts[0], split.train_labels, parts[1], split.test_labels
+    parts = NAMES.train.counts, NAMES.test.counts
+    if not sparse:
+        parts = tuple(part.toarray() for part in parts)
+    scores = evaluate_features(*parts, NAMES, C=FIXED_C, device=device)
+    labels = labels_of(NAMES)
+    arguments = parts[0], labels.train, parts[1], labels.test
     found = evaluate_retrieval(*arguments, device=device)
     classified = evaluate_classification(*arguments, C=FIXED_C)
-    assert scores.mean_average_precision == pytest.approx(found.mean_average_precision)
-    assert scores.precision_at_10 == pytest.approx(found.mean_precision_at_10)
-    assert scores.precision_at_recall == pytest.approx(found.mean_precision_at_recall)
-    assert scores.classification_score == classified.accuracy
-    lengths = split.test.toarray().sum(1)
+    alone = scores.retrieval
+    assert alone.mean_average_precision == pytest.approx(found.mean_average_precision)
+    assert alone.mean_precision_at_10 == pytest.approx(found.mean_precision_at_10)
+    assert alone.mean_precision_at_recall == pytest.approx(found.mean_precision_at_recall)
+    assert scores.classification.score == classified.accuracy
+    lengths = NAMES.test.counts.toarray().sum(1)
     ranked = by_length(found.average_precision, lengths)
     assert scores.retrieval_by_length.value == pytest.approx(ranked.value)
     right = by_length(classified.correct, lengths)
@@ -56,64 +60,45 @@ def test_one_label_each(sparse, device):
 
 
 def test_many_labels(device):
-    split = split_of("matrices")
-    assert split.multilabel
-    parts = split.train.toarray(), split.test.toarray()
-    scores = evaluate_features(*parts, split, C=FIXED_C, device=device)
-    arguments = parts[0], split.train_labels, parts[1], split.test_labels
+    parts = MATRICES.train.counts.toarray(), MATRICES.test.counts.toarray()
+    scores = evaluate_features(*parts, MATRICES, C=FIXED_C, device=device)
+    labels = labels_of(MATRICES)
+    assert labels.multilabel
+    arguments = parts[0], labels.train, parts[1], labels.test
     found = evaluate_multilabel_retrieval(*arguments, device=device)
     classified = evaluate_multilabel_classification(*arguments, C=FIXED_C)
-    assert scores.mean_average_precision == pytest.approx(found.mean_average_precision)
-    assert scores.precision_at_10 == pytest.approx(found.mean_precision_at_10)
+    alone = scores.retrieval
+    assert alone.mean_average_precision == pytest.approx(found.mean_average_precision)
+    assert alone.mean_precision_at_10 == pytest.approx(found.mean_precision_at_10)
     # Two devices may rank a pair of neighbours differently.
     mean = classified.mean_average_precision
-    assert scores.classification_score == pytest.approx(mean, abs=1e-2)
-    ranked = by_length(found.query_average_precision, split.test.toarray().sum(1))
+    assert scores.classification.score == pytest.approx(mean, abs=1e-2)
+    ranked = by_length(found.query_average_precision, parts[1].sum(1))
     assert scores.retrieval_by_length.value == pytest.approx(ranked.value)
     assert scores.classification_by_length is None
 
 
+def test_documents_without_labels_change_nothing():
+    """Neither among those that are ranked nor among the queries."""
+    parts = []
+    for part in (NAMES.train, NAMES.test):
+        more = corpus_of(np.full((5, 12), 3), [()] * 5)
+        counts = vstack([more.counts, part.counts]).tocsr()
+        parts.append(corpus_of(counts, [*more.labels, *part.labels]))
+    split = Split(*parts)
+    with_more, without = (
+        evaluate_features(s.train.counts, s.test.counts, s, C=1.0) for s in (split, NAMES)
+    )
+    assert np.array_equal(
+        with_more.retrieval.average_precision, without.retrieval.average_precision
+    )
+    assert with_more.classification.score == without.classification.score
+    assert np.array_equal(with_more.retrieval_by_length.length, without.retrieval_by_length.length)
+
+
 def test_without_c_one_is_chosen():
-    split = split_of("names")
-    scores = evaluate_features(split.train, split.test, split)
-    chosen = evaluate_classification(split.train, split.train_labels, split.test, split.test_labels)
+    features = NAMES.train.counts, NAMES.test.counts
+    labels = labels_of(NAMES)
+    scores = evaluate_features(*features, NAMES)
+    chosen = evaluate_classification(features[0], labels.train, features[1], labels.test)
     assert scores.classification.C == chosen.C != FIXED_C
-
-
-def corpus_of(counts, labels):
-    ids = tuple(map(str, range(len(labels))))
-    return Corpus(csr_array(counts), ids, tuple(labels), Vocabulary(["u", "v"]))
-
-
-def test_a_split_of_corpora_leaves_out_documents_without_labels():
-    train = corpus_of([[1, 0], [0, 2], [3, 0]], [("b",), (), ("a",)])
-    test = corpus_of([[0, 1], [1, 1]], [("a",), ()])
-    split = LabelledSplit.of(train, test)
-    assert split.train.toarray().tolist() == [[1, 0], [3, 0]]
-    assert split.train_labels.tolist() == ["b", "a"]
-    assert split.test.toarray().tolist() == [[0, 1]]
-    assert split.test_labels.tolist() == ["a"]
-    assert split.n_unlabelled == (1, 1)
-
-
-def test_several_labels_in_either_corpus_make_matrices():
-    train = corpus_of([[1, 0], [0, 2]], [("b",), ("a",)])
-    split = LabelledSplit.of(train, corpus_of([[0, 1]], [("a", "b")]))
-    assert split.multilabel
-    assert split.train_labels.toarray().tolist() == [[False, True], [True, False]]
-    assert split.test_labels.toarray().tolist() == [[True, True]]
-
-
-def test_what_does_not_fit_together():
-    counts = csr_array([[1, 0], [0, 1]])
-    names, matrix = ["a", "b"], csr_array([[1, 0], [0, 1]])
-    with pytest.raises(InvalidParameter, match=r"'test'.*of 2 columns"):
-        LabelledSplit(counts, names, counts[:, :1], names)
-    with pytest.raises(InvalidParameter, match="of the kind of train_labels"):
-        LabelledSplit(counts, names, counts, matrix)
-    with pytest.raises(InvalidParameter, match=r"'train_labels'.*\(2,\)"):
-        LabelledSplit(counts, ["a"], counts, names)
-    with pytest.raises(InvalidParameter, match=r"'test_labels'.*\(2, n_labels\)"):
-        LabelledSplit(counts, matrix, counts, matrix[:1])
-    with pytest.raises(InvalidParameter, match="of 2 columns, a label a column"):
-        LabelledSplit(counts, matrix, counts, matrix[:, :1])

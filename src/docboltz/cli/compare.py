@@ -9,9 +9,10 @@ from typing import Annotated
 
 import typer
 
-from docboltz.cli.options import Device, Json, Quiet, latent_words_of, require_recipe
-from docboltz.cli.output import count_of, print_json, print_table, remark
-from docboltz.cli.reading import CorpusSource, WordOptions, reads_corpus, remark_reading
+from docboltz.cli.corpus_options import CorpusSource, WordOptions
+from docboltz.cli.options import Device, Json, Quiet, Seed, Updates, latent_words_of, require_recipe
+from docboltz.cli.output import print_json, print_table, remark, remark_split
+from docboltz.cli.reading import reads_corpus, remark_reading
 
 
 @reads_corpus
@@ -21,9 +22,7 @@ def compare(
     models: Annotated[
         str, typer.Option(help="Names split by commas; unigram is one more.")
     ] = "ors,rs,docnade,lda,lsi,tfidf",
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the reports.")] = Path(
-        "compare"
-    ),
+    out: Annotated[Path, typer.Option("--out", "-o", help="For the reports.")] = Path("compare"),
     test: Annotated[
         list[str] | None,
         typer.Option(help="Documents to test on, read as CORPUS is; repeat it for several."),
@@ -42,11 +41,8 @@ def compare(
             "by default full on a GPU and quick on a CPU."
         ),
     ] = None,
-    updates: Annotated[
-        int | None,
-        typer.Option(min=1, help="Minibatches of each phase of training, and sweeps of LDA."),
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of all chance.")] = 0,
+    updates: Updates = None,
+    seed: Seed = 0,
     device: Device = "auto",
     quiet: Quiet = False,
     json: Json = False,
@@ -54,71 +50,61 @@ def compare(
     """Train several models on documents and measure them on others: a table and a report.
 
     A fifth of the documents is kept for testing. With labels, retrieval and classification are
-    measured; without, only how well words are predicted, and topics.
+    measured; without, only how well words are predicted, and topics. The same command goes on
+    after Ctrl-C.
 
     Example:  docboltz compare reviews.csv
     """
-    if recipe is not None:
-        require_recipe(recipe)
+    require_recipe(recipe)
     latent = latent_words_of(latent_words)
     analysis = counting.analysis()
     documents = source.documents()
-    others = None
-    if test:
-        others = dataclasses.replace(source, corpus=test).documents()
+    others = dataclasses.replace(source, corpus=test).documents() if test else None
 
     # All that can be wrong without them is found out: now torch may take its seconds.
-    from docboltz.comparison.contenders import Effort
-    from docboltz.comparison.parts import Counting, count_parts
-    from docboltz.comparison.report import table, write
-    from docboltz.comparison.run import choose_models
-    from docboltz.comparison.run import compare as run
-    from docboltz.device import choose_device
+    from docboltz.corpus.split import Counting, count_split
+    from docboltz.experiments import comparison, comparison_report
+    from docboltz.experiments.models import Settings, choose_models
     from docboltz.files import require_writable
 
     names = [name.strip().lower() for name in models.split(",") if name.strip()]
     choose_models(names)
-    on_cpu = choose_device(device, "docboltz compare").type == "cpu"
+    usual = comparison.usual_recipe(device)
     require_writable(out)
     silent = quiet or json
-    min_df, max_df = counting.limits()
-    parts = count_parts(
+    split = count_split(
         documents,
-        Counting(analysis, min_df, max_df, counting.words),
+        Counting(analysis, *counting.limits(), counting.words),
         test=others,
         test_share=test_share,
         seed=seed,
         shown=not quiet,
     )
-    remark_reading(documents.report, quiet=quiet, json=json)
-    if others is not None:
-        remark_reading(others.report, quiet=quiet, json=json)
-    remark(
-        f"{count_of(len(parts.train), 'document')} to learn from, {len(parts.test):,} to test on, "
-        f"{count_of(len(parts.train.vocabulary), 'word')}",
-        quiet=silent,
+    for read in filter(None, (documents, others)):
+        remark_reading(read.report, quiet=quiet, json=json)
+    remark_split(split, "test on", quiet=silent)
+    if recipe is None and usual == "quick" and {"ors", "rs"} & {*names}:
+        remark(
+            "On a CPU the recipe is quick. With --recipe full, ors and rs have perplexities too, "
+            "and take some ten minutes each.",
+            quiet=silent,
+        )
+    found = comparison.compare(
+        split,
+        names,
+        Settings(topics, recipe or usual, latent, updates, seed),
+        device=device,
+        folder=out,
+        verbose=not quiet,
+        log=lambda message: remark(message, quiet=silent),
     )
-    if recipe is None:
-        recipe = "quick" if on_cpu else "full"
-        if on_cpu and {"ors", "rs"} & {*names}:
-            remark(
-                "On a CPU the recipe is quick. With --recipe full, ors and rs have perplexities "
-                "too, and take some ten minutes each.",
-                quiet=silent,
-            )
-    effort = Effort(topics, recipe, latent, updates, device, seed, verbose=not quiet)
-    found = run(parts, names, effort, say=lambda said: remark(said, quiet=silent))
-    page, data = write(found, out)
+    page, data = comparison_report.write(found, out)
     if json:
         print_json({**found.to_dict(), "report": str(page), "read": documents.report.to_dict()})
     else:
-        sides, rows = table(found)
-        print_table(None, sides, rows)
-        for said in found.remarks:
-            remark(said, quiet=quiet)
-        for model in found.models:
-            for note in model.notes:
-                remark(f"{model.title}: {note}", quiet=quiet)
+        print_table(None, *comparison_report.table(found))
+        for note in comparison_report.notes(found):
+            remark(note, quiet=quiet)
     if found.interrupted:
         raise KeyboardInterrupt(f"what was measured until then is in {page} and {data}.")
     remark(f"The report is in {shlex.quote(str(page))}", quiet=silent)

@@ -29,6 +29,11 @@ ModelFolder = Annotated[
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no remarks.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
 Device = Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")]
+Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of all chance.")]
+Updates = Annotated[
+    int | None,
+    typer.Option(min=1, help="Minibatches of each phase of training; sweeps of LDA."),
+]
 Neighbours = Annotated[int, typer.Option("--top", "-k", min=1, help="How many to show.")]
 By = Annotated[
     str, typer.Option("--by", help="both, topics or words: what a document's score counts.")
@@ -69,10 +74,19 @@ class OptionNames(Spelling):
         return f"--no-{option}" if value == "False" else f"--{option} {value.strip(QUOTES)}"
 
 
-def require_recipe(name: str) -> None:
+def require_recipe(name: str | None) -> None:
     """Refuse a recipe nobody knows."""
     known = f"{', '.join(RECIPES[:-1])} or {RECIPES[-1]}"
-    require(name in RECIPES, "docboltz", "recipe", known, name)
+    require(name is None or name in RECIPES, "docboltz", "recipe", known, name)
+
+
+def whole_numbers(name: str, given: str, least: int) -> list[int]:
+    """Whole numbers split by commas."""
+    parts = [part.strip() for part in given.split(",") if part.strip()]
+    ok = bool(parts) and all(part.isdecimal() and int(part) >= least for part in parts)
+    expected = f"whole numbers of at least {least}, split by commas"
+    require(ok, "docboltz", name, expected, given)
+    return [int(part) for part in parts]
 
 
 def latent_words_of(given: str) -> int | Literal["auto"]:

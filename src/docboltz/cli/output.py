@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from docboltz.answers import Hits
+    from docboltz.corpus.split import Split
 
 UNFOLDED = 10_000  # columns: more than any row of a table needs
 
@@ -99,6 +100,15 @@ def remark_unknown(words: Sequence[str]) -> None:
     """Say which words of a query did not count."""
     if words:
         remark(f"Not in the vocabulary: {', '.join(words)}")
+
+
+def remark_split(split: Split, purpose: str, *, quiet: bool) -> None:
+    """Say how many documents and words there are, and what for."""
+    remark(
+        f"{count_of(len(split.train), 'document')} to learn from, {len(split.test):,} to "
+        f"{purpose}, {count_of(len(split.train.vocabulary), 'word')}",
+        quiet=quiet,
+    )
 
 
 def count_of(n: int, noun: str) -> str:

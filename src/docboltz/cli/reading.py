@@ -19,8 +19,6 @@ from docboltz.cli.output import remark
 if TYPE_CHECKING:
     from docboltz.corpus.report import ReadReport
 
-__all__ = ["CorpusSource", "WordOptions", "reads_corpus", "remark_reading", "spelled_options"]
-
 GROUPS: dict[str, type] = {"source": CorpusSource, "counting": WordOptions}
 
 

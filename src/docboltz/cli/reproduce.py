@@ -22,11 +22,15 @@ def reproduce(
     counts: Annotated[
         Path | None, typer.Option(help="Folder with counted documents; no text is needed then.")
     ] = None,
+    save_counts: Annotated[
+        bool, typer.Option("--save-counts", help="Only count: --out is a folder for --counts.")
+    ] = False,
     path: Annotated[
         Path | None, typer.Option(help="20 Newsgroups on this machine, not to be fetched.")
     ] = None,
     rcv1: Annotated[
-        Path | None, typer.Option(help="Folder with Reuters as counts.npz and topics.npz.")
+        Path | None,
+        typer.Option(help="Folder with Reuters: counts.npz, topics.npz, topic_names.txt."),
     ] = None,
     part: Annotated[
         str, typer.Option(help="I/N: the I-th of N parts, for several machines.")
@@ -44,41 +48,36 @@ def reproduce(
 
     Example:  docboltz reproduce --out results --quick
     """
-    from docboltz.device import choose_device
-    from docboltz.errors import InvalidParameter
+    from docboltz.experiments.datasets import Sources
+    from docboltz.experiments.record import read_records
+    from docboltz.experiments.report import write_report
+    from docboltz.experiments.reproduction import reproduce as run
     from docboltz.files import require_writable
-    from docboltz.reproduce.data import Sources
-    from docboltz.reproduce.models import FULL, QUICK
-    from docboltz.reproduce.report import write_report
-    from docboltz.reproduce.running import read_records, require_effort, run_trials
-    from docboltz.reproduce.trials import part_of, select, trials
 
-    def say(message: str) -> None:
+    def log(message: str) -> None:
         remark(message, quiet=quiet)
 
-    effort = QUICK if quick else FULL
-    if report_only:
-        if not read_records(out):
-            raise InvalidParameter(f"There are no trials in {out} to report on.")
-        typer.echo(write_report(out))
+    if not report_only:
+        require_writable(out)
+    if save_counts:
+        Sources(counts, path, rcv1).save(out, log)
         return
-    require_writable(out)
-    chosen = part_of(select(trials(effort, seeds or effort.n_seeds), only), part)
-    sources = Sources(counts, path, rcv1)
-    choose_device(device, "docboltz reproduce")
-    require_effort(read_records(out), effort, out)
-    absent = sorted({t.dataset for t in chosen if not sources.has(t.dataset)})
-    for dataset in absent:
-        say(f"Left out: {dataset}, of which there are no documents. Try --rcv1 or --counts.")
-    possible = [trial for trial in chosen if trial.dataset not in absent]
-    try:
-        run_trials(
-            possible, out, lambda name: sources.load(name, say), effort, device=device, say=say
-        )
-    except KeyboardInterrupt:
-        if read_records(out):
+    if not report_only:
+        try:
+            run(
+                out,
+                Sources(counts, path, rcv1),
+                plan="quick" if quick else "full",
+                n_seeds=seeds,
+                only=only,
+                part=part,
+                device=device,
+                log=log,
+            )
+        except KeyboardInterrupt:
+            if not read_records(out):
+                raise
             page = write_report(out)
-            said = f"what is done is in {page}. The same command goes on."
-            raise KeyboardInterrupt(said) from None
-        raise
+            message = f"what is done is in {page}. The same command goes on."
+            raise KeyboardInterrupt(message) from None
     typer.echo(write_report(out))

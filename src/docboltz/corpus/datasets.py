@@ -17,7 +17,7 @@ from docboltz.corpus.text import TextAnalysis
 from docboltz.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from docboltz.corpus.counts import Corpus
+    from docboltz.corpus.split import Split
 
 
 @dataclass(frozen=True)
@@ -65,19 +65,6 @@ DATASETS = {
 
 
 @dataclass(frozen=True)
-class CountDataset:
-    """A collection as counts: training and test share their columns."""
-
-    info: DatasetInfo
-    train: Corpus
-    test: Corpus
-
-    def counted(self) -> CountDataset:
-        """The collection itself: it is counted already."""
-        return self
-
-
-@dataclass(frozen=True)
 class TextDataset:
     """A collection as text, split into training and test."""
 
@@ -96,9 +83,10 @@ class TextDataset:
         min_df: int | float = 1,
         max_df: int | float = 1.0,
         n_jobs: int = -1,
-    ) -> CountDataset:
+    ) -> Split:
         """Count both parts; the vocabulary comes from the training part alone."""
         from docboltz.corpus.counting import count
+        from docboltz.corpus.split import Split
 
         analysis = analysis or self.analysis
         train = count(
@@ -110,7 +98,7 @@ class TextDataset:
             n_jobs=n_jobs,
         )
         test = count(self.test, analysis, vocabulary=train.vocabulary, n_jobs=n_jobs)
-        return CountDataset(self.info, train, test)
+        return Split(train, test)
 
 
 @overload
@@ -132,7 +120,7 @@ def load_dataset(
     max_words: int | None = None,
     seed: int = 0,
     log: Callable[[str], None] | None = None,
-) -> CountDataset: ...
+) -> Split: ...
 
 
 @overload
@@ -143,7 +131,7 @@ def load_dataset(
     max_words: int | None = None,
     seed: int = 0,
     log: Callable[[str], None] | None = None,
-) -> TextDataset | CountDataset: ...
+) -> TextDataset | Split: ...
 
 
 def load_dataset(
@@ -153,8 +141,8 @@ def load_dataset(
     max_words: int | None = None,
     seed: int = 0,
     log: Callable[[str], None] | None = None,
-) -> TextDataset | CountDataset:
-    """Load a collection, fetching it first if need be; `.counted()` gives counts of any.
+) -> TextDataset | Split:
+    """Load a collection, fetching it first if need be; `.counted()` gives the counts of any.
 
     `path` is where the data is, if it is not to be fetched. `seed` draws the split where the
     collection has none. `log` gets a line about steps that take long.
@@ -181,4 +169,4 @@ def load_dataset(
         return TextDataset(info, tuple(train), tuple(test), TextAnalysis(), max_words)
     from docboltz.corpus.rcv1 import load_rcv1
 
-    return CountDataset(info, *load_rcv1(where, max_words, seed, report))
+    return load_rcv1(where, max_words, seed, report)

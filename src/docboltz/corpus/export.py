@@ -9,14 +9,15 @@ from pathlib import Path
 import numpy as np
 
 from docboltz.corpus.counts import Corpus
-from docboltz.corpus.datasets import CountDataset, TextDataset
+from docboltz.corpus.datasets import TextDataset
 from docboltz.corpus.document import Document
+from docboltz.corpus.split import Split
 from docboltz.files import replacing
 
 PARTS = ("train", "test", "all")
 
 
-def write_json_lines(data: TextDataset | CountDataset, part: str, out: Path) -> int:
+def write_json_lines(data: TextDataset | Split, part: str, out: Path) -> int:
     """Write a part of a dataset to `out`, whole or not at all; return the number of documents.
 
     Counts become texts that repeat each word as often as it was counted: read them pretokenised.

@@ -11,11 +11,13 @@ import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from scipy.sparse import csr_array, load_npz, save_npz
 
 from docboltz.corpus.counts import Corpus, split
+from docboltz.corpus.split import Split
 from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.errors import InvalidCorpus
 from docboltz.files import cache_folder, replacing
@@ -23,11 +25,15 @@ from docboltz.files import cache_folder, replacing
 N_TEST = {804_414: 10_000, 27_579: 2_579}
 """Test documents of the full collection (the paper's) and of the part rebuilt for development."""
 _LOCAL = ("counts.npz", "topics.npz", "topic_names.txt")
+WHAT_TO_DO = (
+    "On a machine with a network run: python -c 'from sklearn.datasets import fetch_rcv1; "
+    "fetch_rcv1()'. Then copy the folder RCV1 from its scikit-learn data folder "
+    "(~/scikit_learn_data) into the one here, or give the path of the folder it is in. A folder "
+    f"with {', '.join(_LOCAL)} will do too."
+)
 
 
-def load_rcv1(
-    path: Path | None, max_words: int, seed: int, say: Callable[[str], None]
-) -> tuple[Corpus, Corpus]:
+def load_rcv1(path: Path | None, max_words: int, seed: int, say: Callable[[str], None]) -> Split:
     """Training and test counts of the most frequent terms of the training documents."""
     if path is None:
         corpus = _full(None, say)
@@ -36,20 +42,11 @@ def load_rcv1(
     elif (path / "RCV1").is_dir():
         corpus = _full(path, say)
     else:
-        raise InvalidCorpus(f"{path} does not hold RCV1-v2. {_what_to_do()}")
+        raise InvalidCorpus(f"{path} does not hold RCV1-v2.", hint=WHAT_TO_DO)
     train, test = split(corpus, N_TEST.get(len(corpus), 0.1), seed)
     train = train.most_frequent(max_words)
     columns = [int(word) for word in train.vocabulary]
-    return train, test.columns(columns)
-
-
-def _what_to_do() -> str:
-    return (
-        "On a machine with a network run: python -c 'from sklearn.datasets import fetch_rcv1; "
-        "fetch_rcv1()'. Then copy the folder RCV1 from its scikit-learn data folder "
-        "(~/scikit_learn_data) into the one here, or give the path of the folder it is in. A "
-        f"folder with {', '.join(_LOCAL)} serves too."
-    )
+    return Split(train, test.columns(columns))
 
 
 def _corpus(counts: Any, topics: Any, names: Sequence[str], ids: Sequence[str]) -> Corpus:
@@ -69,7 +66,7 @@ def _local(folder: Path) -> Corpus:
         counts = load_npz(folder / "counts.npz")
         topics = load_npz(folder / "topics.npz")
         names = (folder / "topic_names.txt").read_text("utf-8").split()
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, BadZipFile) as error:
         raise InvalidCorpus(f"The files in {folder} could not be read: {error}.") from error
     if topics.shape != (counts.shape[0], len(names)):
         raise InvalidCorpus(
@@ -91,7 +88,7 @@ def _full(data_home: Path | None, say: Callable[[str], None]) -> Corpus:
                 download_if_missing=data_home is None,
             )
     except (OSError, EOFError) as error:  # no network is an OSError too
-        raise InvalidCorpus(f"RCV1-v2 could not be loaded: {error}. {_what_to_do()}") from error
+        raise InvalidCorpus(f"RCV1-v2 could not be loaded: {error}.", hint=WHAT_TO_DO) from error
     counts = _recovered(rcv1.data, say)
     ids = [str(number) for number in rcv1.sample_id]
     return _corpus(counts, rcv1.target, list(map(str, rcv1.target_names)), ids)

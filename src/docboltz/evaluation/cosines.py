@@ -59,7 +59,11 @@ class Cosines:
 
 
 def _unit_rows(features: csr_array) -> csr_array:
-    """Rows divided by their length; rows of zeros stay."""
+    """Rows divided by their length; rows of zeros stay.
+
+    scikit-learn's normalize rounds the quotients otherwise, which breaks ties between documents and
+    moves the MAP of tf-idf in the ninth digit: figures stay what they were.
+    """
     squares = np.asarray(features.power(2).sum(axis=1, dtype=np.float64))
     length = np.sqrt(squares, where=squares > 0, out=np.ones_like(squares)).astype(np.float32)
     unit = features.data / np.repeat(length, np.diff(features.indptr))

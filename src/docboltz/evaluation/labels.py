@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
+from sklearn.preprocessing import MultiLabelBinarizer
 
-from docboltz.errors import require
+from docboltz.corpus.split import Split
+from docboltz.errors import InvalidCorpus, require
 
 
 def label_matrix(values: Any, n_documents: int, owner: str, name: str) -> csr_array:
@@ -35,33 +40,52 @@ def require_same_labels(one: csr_array, other: csr_array, owner: str, name: str)
     require(one.shape[1] == other.shape[1], owner, name, expected, other.shape)
 
 
-def of_documents(
-    *parts: Sequence[Sequence[str]],
-) -> list[tuple[NDArray[np.int64], NDArray[np.str_] | csr_array]]:
-    """Turn the labels of documents, part by part, into a form to evaluate with.
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """The labels of a split: names, one a document, or else 0/1 matrices with a column a label."""
 
-    For each part, the rows of its documents that have labels, and these labels: names (rows,) if
-    all documents of all parts have at most one, else a 0/1 matrix (rows, L) whose columns are the
-    labels of all parts in alphabetical order. Documents without labels are left out, as nothing
-    can be said about them.
+    rows: NDArray[np.int64]
+    """Training documents that have labels (n,)."""
+    train: Any
+    """Their labels: names (n,), or a matrix (n, L) whose columns are in alphabetical order."""
+    test_rows: NDArray[np.int64]
+    test: Any
 
-    >>> [(rows, names)] = of_documents([("sport",), (), ("art",)])
-    >>> rows, names.tolist()
-    (array([0, 2]), ['sport', 'art'])
+    @property
+    def multilabel(self) -> bool:
+        """Whether labels are matrices: some document has several."""
+        return bool(issparse(self.train))
+
+
+@lru_cache(maxsize=2)  # every measure of every model asks for those of the same split
+def labels_of(split: Split) -> Labels:
+    """The labels of a split's documents; InvalidCorpus where nothing can be measured by them.
+
+    Documents without labels are left out, as nothing can be said about them.
     """
-    kept = [np.array([i for i, own in enumerate(part) if own], np.int64) for part in parts]
-    for number, rows in enumerate(kept):
-        require(len(rows) > 0, "of_documents", f"parts[{number}]", "documents with labels", "none")
-    carried = [[set(part[int(i)]) for i in rows] for part, rows in zip(parts, kept, strict=True)]
-    if all(len(own) == 1 for part in carried for own in part):
-        names = [np.array([next(iter(own)) for own in part], dtype=np.str_) for part in carried]
-        return list(zip(kept, names, strict=True))
-    columns = sorted({label for part in carried for own in part for label in own})
-    column = {label: number for number, label in enumerate(columns)}
-    matrices = []
-    for part in carried:
-        row = np.repeat(np.arange(len(part)), [len(own) for own in part])
-        of_row = [column[label] for own in part for label in own]
-        carries = csr_array((np.ones(len(row), np.int8), (row, of_row)), (len(part), len(columns)))
-        matrices.append(carries)
-    return list(zip(kept, matrices, strict=True))
+    names, test_names = (set(part.label_names) for part in (split.train, split.test))
+    problem = ""
+    if not names and not test_names:
+        problem = "The documents have no labels."
+    elif not names or not test_names:
+        problem = "Documents with labels are in one part only."
+    elif len(names) < 2:
+        problem = f"There is one label only, {next(iter(names))!r}."
+    elif not names & test_names:
+        problem = "No label of a test document is on a training document."
+    if problem:
+        raise InvalidCorpus(problem)
+    rows, carried = _labelled(split.train.labels)
+    test_rows, test_carried = _labelled(split.test.labels)
+    if all(len(own) == 1 for own in (*carried, *test_carried)):
+        values: list[Any] = [np.array([*chain(*part)], np.str_) for part in (carried, test_carried)]
+    else:
+        columns = MultiLabelBinarizer(classes=sorted(names | test_names), sparse_output=True)
+        values = [csr_array(columns.fit_transform(part)) for part in (carried, test_carried)]
+    return Labels(rows, values[0], test_rows, values[1])
+
+
+def _labelled(labels: Sequence[Sequence[str]]) -> tuple[NDArray[np.int64], list[set[str]]]:
+    """Rows of the documents that have labels, and those, each once."""
+    rows = [row for row, own in enumerate(labels) if own]
+    return np.array(rows, np.int64), [set(labels[row]) for row in rows]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal, TypedDict
 
 from docboltz.errors import require
@@ -57,3 +58,12 @@ def find_recipe(name: object, owner: str) -> Recipe:
     known = isinstance(name, str) and name in RECIPES
     require(known, owner, "recipe", " or ".join(map(repr, RECIPES)), name)
     return RECIPES[str(name)].copy()
+
+
+def with_updates(phases: Recipe, n: int) -> Recipe:
+    """The same phases with n minibatches each."""
+    finetuning = phases["finetuning"]
+    return {
+        "pretraining": replace(phases["pretraining"], updates=n),
+        "finetuning": None if finetuning is None else replace(finetuning, updates=n),
+    }

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from docboltz.reproduce.data import NOTES
-from docboltz.reproduce.measuring import DONE, Record
-from docboltz.reproduce.models import KINDS
+from docboltz.experiments.datasets import NOTES
+from docboltz.experiments.record import Record
+from docboltz.experiments.reproduction import LABELS
 
+Floats = NDArray[np.float64]
 Key = tuple[str, str, int]
-"""Dataset, model, number of topics."""
+"""Dataset, variant of a model, number of topics."""
 
 ORS, RS = "ORS-M100", "RS"
 
@@ -49,49 +50,50 @@ class Stat(NamedTuple):
 
 
 class Results:
-    """The trials that are done, by dataset, model and number of topics."""
+    """The trials there is something of, by dataset, variant of a model and number of topics."""
 
     def __init__(self, records: Iterable[Record]) -> None:
         self.groups: dict[Key, list[Record]] = defaultdict(list)
         for record in records:
-            if record["status"] == DONE:
-                key = record["dataset"], record["model"], record["n_topics"]
-                self.groups[key].append(record)
+            trial = record.trial
+            if record.trained:
+                self.groups[trial.dataset, trial.variant, trial.topics].append(record)
 
-    def of(self, dataset: str, model: str, n_topics: int) -> list[Record]:
+    def of(self, dataset: str, variant: str, topics: int) -> list[Record]:
         """The records of a model of a size; one without a size has the same for all."""
-        sized = KINDS[model].sized
-        return self.groups.get((dataset, model, n_topics if sized else 0), [])
+        without_size = self.groups.get((dataset, variant, 0), [])
+        return self.groups.get((dataset, variant, topics), without_size)
 
     def has(self, dataset: str) -> bool:
         """Tell whether any trial of a dataset is done."""
         return any(key[0] == dataset for key in self.groups)
 
-    def stat(self, dataset: str, model: str, n_topics: int, *path: str) -> Stat | None:
-        """Mean and spread of what lies at a path of names in the records; None if none has it."""
-        values = []
-        for record in self.of(dataset, model, n_topics):
+    def values(self, dataset: str, variant: str, topics: int, field: str) -> list[Any]:
+        """What the records have in a field; one of a part is named as "perplexity.value"."""
+        found = []
+        for record in self.of(dataset, variant, topics):
             value: Any = record
-            for name in path:
-                value = value.get(name) if isinstance(value, dict) else None
-            if value is not None:
-                values.append(float(value))
+            for name in field.split("."):
+                value = value.get(name) if isinstance(value, dict) else getattr(value, name, None)
+            found += [] if value is None else [value]
+        return found
+
+    def stat(self, dataset: str, variant: str, topics: int, field: str) -> Stat | None:
+        """Mean and spread of a field of the records; None if none has it."""
+        values = self.values(dataset, variant, topics, field)
         if not values:
             return None
         sd = float(np.std(values, ddof=1)) if len(values) > 1 else math.nan
         return Stat(float(np.mean(values)), sd, len(values))
 
-    def mean_array(
-        self, dataset: str, model: str, n_topics: int, take: Callable[[Record], Any]
-    ) -> NDArray[np.float64] | None:
-        """Mean over seeds of an array in the records."""
-        found = [take(record) for record in self.of(dataset, model, n_topics)]
-        found = [array for array in found if array is not None]
-        return np.mean(found, axis=0) if found else None
+    def mean(self, dataset: str, variant: str, topics: int, field: str) -> Floats | None:
+        """Mean over seeds of a field that is a row of numbers."""
+        values = self.values(dataset, variant, topics, field)
+        return np.mean(values, axis=0) if values else None
 
-    def fifths(self, dataset: str, model: str, n_topics: int) -> NDArray[np.float64] | None:
-        """Mean average precision of the shortest fifth of the queries, …, of the longest."""
-        return self.mean_array(dataset, model, n_topics, lambda r: r["by_length"]["fifths"])
+    def fifths(self, dataset: str, variant: str) -> Floats | None:
+        """MAP of the shortest fifth of the queries, …, of the longest, with 128 topics."""
+        return self.mean(dataset, variant, 128, "by_length.fifths")
 
 
 @dataclass(frozen=True)
@@ -149,7 +151,7 @@ def _beats(
     ahead = True
     for model, size in rivals:
         other = results.stat(dataset, model, size, measure)
-        label = KINDS[model].label
+        label = LABELS[model]
         if other is None:
             missing.append(label)
             continue
@@ -165,20 +167,20 @@ def _beats(
 def _margin_claim(results: Results, dataset: str) -> Claim:
     title = NOTES[dataset].title
     text = f"{title}: the margin of ORS 128 over RS 128 is largest for the shortest queries"
-    own, other = results.fifths(dataset, ORS, 128), results.fifths(dataset, RS, 128)
+    own, other = results.fifths(dataset, ORS), results.fifths(dataset, RS)
     if own is None or other is None:
         return Claim(text, None, "ORS or RS was not run.")
     margin = own - other
     holds = bool(margin.argmax() == 0 and margin[0] > 0)
-    said = ", ".join(map(signed, margin))
-    return Claim(text, holds, f"Margin in MAP by fifth of query length, shortest first: {said}.")
+    shown = ", ".join(map(signed, margin))
+    return Claim(text, holds, f"Margin in MAP by fifth of query length, shortest first: {shown}.")
 
 
 def _predicts_better(
     results: Results, dataset: str, text: str, method: str, training: str = ""
 ) -> Claim:
     ors, rs = (ORS + training, method), (RS + training, "perplexity")
-    own, other = (results.stat(dataset, name, 128, how, "value") for name, how in (ors, rs))
+    own, other = (results.stat(dataset, name, 128, f"{how}.value") for name, how in (ors, rs))
     if own is None or other is None:
         return Claim(text, None, "ORS or RS was not run.")
     remark = _noise(own, other)
@@ -192,7 +194,7 @@ def _predicts_better(
 def _estimate_error(results: Results, dataset: str, model: str, method: str) -> float:
     """Error of a perplexity, the mean of the seeds', but for the choice of documents."""
     names = ("numerator_error", "partition_error")
-    found = (results.stat(dataset, model, 128, method, name) for name in names)
+    found = (results.stat(dataset, model, 128, f"{method}.{name}") for name in names)
     return math.hypot(*(stat.mean for stat in found if stat is not None))
 
 

@@ -1,1 +1,0 @@
-"""Models side by side on one's own documents: which is best, and of what size?"""

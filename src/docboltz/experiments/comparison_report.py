@@ -1,0 +1,185 @@
+"""A comparison as a table, as JSON and as one page of HTML that needs nothing else."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from docboltz import plots
+from docboltz.evaluation.retrieval import RECALL_POINTS
+from docboltz.experiments.comparison import Comparison
+from docboltz.experiments.measuring import ENOUGH_TO_CHOOSE, WORDS_PER_TOPIC
+from docboltz.experiments.pages import render
+from docboltz.experiments.record import Record
+from docboltz.files import write_text
+
+HTML, JSON = "report.html", "report.json"
+NONE = "–"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the table."""
+
+    heading: str
+    value: Callable[[Record], float | None]
+    show: Callable[[float], str]
+    best: Callable[..., float] | None = None
+    """max or min, where one is better."""
+    short: str = ""
+    """Heading for a terminal of 80 columns; the same where there is none."""
+    error: Callable[[Record], float | None] = lambda _: None
+
+    def cell(self, record: Record) -> str:
+        """What the table shows of a model."""
+        value, error = self.value(record), self.error(record)
+        if value is None or not math.isfinite(value):
+            return NONE
+        if error is None or not math.isfinite(error):
+            return self.show(value)
+        digits = 0 if value >= 100 else 1  # as many as _figure shows of the value
+        return f"{self.show(value)} ± {error:,.{digits}f}"
+
+    def best_of(self, records: list[Record]) -> str | None:
+        """What the best of several shows: what looks equal is equal."""
+        values = [value for record in records if (value := self.value(record)) is not None]
+        return None if self.best is None or len(values) < 2 else self.show(self.best(values))
+
+
+def columns(comparison: Comparison) -> list[Column]:
+    """The columns in which some model has a figure."""
+    several = comparison.labels == "several"
+    every = [
+        Column("MAP", lambda r: r.mean_average_precision, _share, max),
+        Column("P@10", lambda r: r.precision_at_10, _share, max),
+        Column(
+            "classification MAP" if several else "accuracy",
+            lambda r: r.classification,
+            _share,
+            max,
+            short="class." if several else "acc.",
+        ),
+        Column(
+            "perplexity",
+            lambda r: r.perplexity.value if r.perplexity else None,
+            _figure,
+            min,
+            short="perpl.",
+            error=lambda r: r.perplexity.error if r.perplexity else None,
+        ),
+        Column("NPMI", lambda r: r.coherence, _share, max),
+        Column("diversity", lambda r: r.diversity, _share, max, short="div."),
+        Column("training s", lambda r: r.seconds.get("training"), _figure, min, short="train s"),
+        Column("documents/s", lambda r: r.documents_per_second, _compact, max, short="docs/s"),
+        Column("parameters", lambda r: r.n_parameters, _size, short="size"),
+    ]
+    return [c for c in every if any(c.value(record) is not None for record in comparison.trained)]
+
+
+def table(comparison: Comparison) -> tuple[dict[str, str], list[list[str]]]:
+    """Headings with their sides, and a row for each model: what the command prints."""
+    shown = columns(comparison)
+    sides = {"model": "left", **{column.short or column.heading: "right" for column in shown}}
+    failed = len(comparison.trained) < len(comparison.records)
+    if failed:
+        sides["failed"] = "left"
+    rows = []
+    for record in comparison.records:
+        reason = [] if not failed else [""] if record.trained else [record.reason]
+        rows.append([record.trial.info.title, *(c.cell(record) for c in shown), *reason])
+    return sides, rows
+
+
+def notes(comparison: Comparison) -> list[str]:
+    """What was left out, and what to beware of."""
+    found = list(comparison.remarks)
+    for record in comparison.records:
+        of_record = [*record.notes, *([record.reason] if record.status == "incomplete" else [])]
+        found += [f"{record.trial.info.title}: {note}" for note in of_record]
+    return found
+
+
+def write(comparison: Comparison, folder: Path) -> tuple[Path, Path]:
+    """Write the page and the JSON, each whole or not at all; give their paths."""
+    page, data = folder / HTML, folder / JSON
+    write_text(page, to_html(comparison) + "\n")
+    text = json.dumps(comparison.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+    write_text(data, text + "\n")
+    return page, data
+
+
+def to_html(comparison: Comparison) -> str:
+    """The page: table, curves, topics, how it was measured and what was left out."""
+    shown = columns(comparison)
+    return render(
+        "comparison.html",
+        comparison=comparison,
+        columns=shown,
+        best={column.heading: column.best_of(comparison.trained) for column in shown},
+        unigram=_figure(comparison.unigram_perplexity),
+        notes=notes(comparison),
+        figures=_figures(comparison),
+        words_per_topic=WORDS_PER_TOPIC,
+        enough_to_choose=ENOUGH_TO_CHOOSE,
+    )
+
+
+def _figures(comparison: Comparison) -> list[dict[str, Any]]:
+    ranked = [r for r in comparison.trained if r.precision_at_recall is not None]
+    if not ranked:
+        return []
+    curves = {r.trial.info.title: r.precision_at_recall or () for r in ranked}
+    drawn = [
+        (
+            plots.precision_recall(curves, RECALL_POINTS),
+            "Precision of the documents ranked down to each recall.",
+        )
+    ]
+    lengths = {r.trial.info.title: r.by_length.expand() for r in ranked if r.by_length}
+    if lengths:
+        window = next(iter(lengths.values())).window
+        caption = (
+            f"Average precision by the query's length, moving mean of {window:,} queries; dotted: "
+            "deciles of the lengths. Below: how many queries there are of each length."
+        )
+        drawn.append((plots.by_length(lengths), caption))
+    # matplotlib's own SVG: it escapes what it is given.
+    return [{"svg": Markup(plots.to_svg(figure)), "caption": text} for figure, text in drawn]
+
+
+def _share(value: float) -> str:
+    return f"{value:.3f}"
+
+
+def _figure(value: float) -> str:
+    """Two digits or more.
+
+    >>> _figure(0.0314159), _figure(3.14159), _figure(958.4), _figure(25000.0)
+    ('0.031', '3.1', '958', '25,000')
+    """
+    if value < 1:
+        return f"{value:.2g}"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
+
+
+def _compact(value: float, digits: int = 2) -> str:
+    """Two significant digits: a rate measured once is no better than that.
+
+    >>> _compact(0.12), _compact(85.0), _compact(1234.0), _compact(196467.0), _compact(5.1e6)
+    ('0.12', '85', '1.2k', '200k', '5.1M')
+    """
+    rounded = float(f"{value:.{digits}g}")
+    for unit, size in (("M", 1e6), ("k", 1e3)):
+        if rounded >= size:
+            return f"{rounded / size:g}{unit}"
+    return f"{rounded:g}"
+
+
+def _size(value: float) -> str:
+    return _compact(value, 3)

@@ -1,0 +1,308 @@
+"""One trial: a model trained, its documents predicted, its features judged.
+
+The first half may need a GPU, judging does not: each can be done in a process of its own. What goes
+wrong is noted in the record, not raised: one trial's trouble is not the others'.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import platform
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import torch
+from scipy.sparse import csr_array
+
+from docboltz import __version__
+from docboltz.baselines.lda import INSTALL
+from docboltz.corpus.checks import check_counts
+from docboltz.corpus.split import Split
+from docboltz.errors import DocboltzError, InvalidCorpus
+from docboltz.estimator.density import Perplexity, measure_perplexity
+from docboltz.evaluation.classification import fixed_penalty
+from docboltz.evaluation.comparable import choose_to_predict, n_parameters
+from docboltz.evaluation.labels import labels_of
+from docboltz.evaluation.suite import classify, rank
+from docboltz.evaluation.topic_words import topic_words
+from docboltz.evaluation.topics import topic_coherence, topic_diversity
+from docboltz.experiments.record import Estimate, LengthCurve, Record, Status, plain, rounded
+from docboltz.experiments.trial import Trial
+from docboltz.inference import to_torch
+from docboltz.likelihood import numerator
+from docboltz.model.parameters import Parameters
+from docboltz.progress import progress_bar
+
+Features = tuple[Any, Any]
+"""Of training and of test documents."""
+
+NO_DENSITY = (
+    "perplexity not measured: contrastive divergence alone, the recipe 'quick', makes no density "
+    "worth the name; 'full' does."
+)
+ENOUGH_SECONDS = 0.3
+"""Time over which the speed of inference is measured: once says little."""
+ENOUGH_TO_CHOOSE = 100
+"""Training documents with labels from which on a penalty can be chosen on some of them."""
+WORDS_PER_TOPIC, SHOWN_TOPICS = 10, 8
+REHEARSAL_DOCUMENTS, REHEARSAL_UPDATES = 600, 20
+_REHEARSED: set[tuple[str, str, int]] = set()
+"""Datasets, models and sizes whose kernels are compiled."""
+
+
+def attempt(trial: Trial, split: Split, device: str, *, verbose: bool = False) -> Record:
+    """The record of a trial, whatever becomes of it."""
+    return judge(*train(trial, split, device, verbose=verbose), split, device, verbose=verbose)
+
+
+def train(
+    trial: Trial, split: Split, device: str, *, verbose: bool = False
+) -> tuple[Record, Features | None]:
+    """Train a model and measure all but its features; give what is known of it, and those."""
+    draft = Draft(begin(trial, split, device))
+    features: Features | None = None
+    with draft.noting():
+        features = _train(trial, split, device, verbose, draft)
+    return draft.record(), features
+
+
+def begin(trial: Trial, split: Split, device: str) -> Record:
+    """What is known of a trial from the start."""
+    environment = {
+        "hardware": hardware(device),
+        "torch": torch.__version__,
+        "docboltz": __version__,
+        "python": platform.python_version(),
+        "date": datetime.now(UTC).date().isoformat(),
+    }
+    return Record(trial, split.fingerprint, environment=environment)
+
+
+def judge(
+    record: Record, features: Features | None, split: Split, device: str, *, verbose: bool = False
+) -> Record:
+    """Add to a record what its model's features are good for."""
+    if features is None:
+        return record
+    draft, trial = Draft(record), record.trial
+    measures = trial.measures
+    try:
+        labelled = labels_of(split).rows
+    except InvalidCorpus:  # nothing can be measured by labels
+        labelled = np.empty(0, np.int64)
+    with (
+        draft.noting(),
+        draft.timed("evaluation"),
+        progress_bar(f"{trial.info.title}: ", "measured", shown=verbose) as show,
+    ):
+        show(0, None)
+        if measures.topics and trial.info.topics:
+            with draft.measure("topics"):
+                _measure_topics(features[0], split, draft)
+        if len(labelled) and measures.retrieval:
+            with draft.measure("retrieval"):
+                ranked, by_length = rank(*features, split, device=device)
+                draft.values |= {
+                    "mean_average_precision": ranked.mean_average_precision,
+                    "precision_at_10": ranked.mean_precision_at_10,
+                    "precision_at_recall": rounded(ranked.mean_precision_at_recall),
+                    "by_length": LengthCurve.of(by_length),
+                }
+        if len(labelled) and measures.classification:
+            with draft.measure("classification"):
+                chosen = measures.chooses_penalty and len(labelled) >= ENOUGH_TO_CHOOSE
+                C = None if chosen else fixed_penalty(features[0][labelled])
+                answers = classify(*features, split, device=device, C=C)
+                draft.values |= {"classification": answers.score, "C": answers.C}
+    return draft.record()
+
+
+class Draft:
+    """A record in the making."""
+
+    def __init__(self, record: Record) -> None:
+        self.values: dict[str, Any] = {}
+        self._record = record
+        self.seconds = dict(record.seconds)
+        self._notes = list(record.notes)
+        self._failed: list[str] = [record.reason] if record.reason else []
+
+    def note(self, message: str) -> None:
+        """Keep a remark."""
+        self._notes.append(message)
+
+    def stop(self, status: Status, reason: str) -> None:
+        """Keep why the trial, or a part of it, is not done."""
+        self.values["status"] = status
+        self._failed.append(reason)
+
+    @contextmanager
+    def timed(self, what: str) -> Iterator[None]:
+        """Keep the seconds that something takes."""
+        start = time.perf_counter()
+        yield
+        self.seconds[what] = time.perf_counter() - start
+
+    @contextmanager
+    def measure(self, what: str) -> Iterator[None]:
+        """One measure may fail while the others go on."""
+        try:
+            yield
+        except Exception as error:
+            self.stop("incomplete", f"{what}: {_reason(error)}")
+
+    @contextmanager
+    def noting(self) -> Iterator[None]:
+        """Keep what is warned of, each once; an error is the end of the trial, and no more."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                yield
+            except Exception as error:
+                self.stop("failed", _reason(error))
+        self._notes += [" ".join(str(warning.message).split()) for warning in caught]
+
+    def record(self) -> Record:
+        """What is known now."""
+        return dataclasses.replace(
+            self._record,
+            seconds=self.seconds,
+            notes=tuple(dict.fromkeys(self._notes)),
+            reason="; ".join(self._failed),
+            **self.values,
+        )
+
+
+def _train(trial: Trial, split: Split, device: str, verbose: bool, draft: Draft) -> Features | None:
+    info, settings = trial.info, trial.settings
+    if trial.needs and find_spec(trial.needs) is None:
+        draft.stop("skipped", f"needs the package {trial.needs}: {INSTALL}")
+        return None
+    counts = split.train.counts
+    if device != "cpu" and info.softmax:
+        _rehearse(trial, counts, device)
+    model = info.build(settings, {"device": device, "verbose": verbose})
+    draft.values["settings"] = _parameters(model)
+    own_bar = hasattr(model, "verbose")
+    with (
+        draft.timed("training"),
+        progress_bar(info.title, "documents", shown=verbose and not own_bar) as show,
+    ):
+        if not own_bar:
+            show(0, None)
+        model.fit(counts)
+    draft.values["n_parameters"] = n_parameters(model)
+    if trial.model == "ors":
+        lengths = torch.as_tensor(split.train.lengths, dtype=torch.float64)
+        draft.values["mean_latent_words"] = float(model.latent_words_(lengths).mean())
+    if trial.measures.predicted and info.density:
+        if info.softmax and not settings.training.makes_density:
+            draft.note(NO_DENSITY)
+        else:
+            with draft.measure("perplexity"), draft.timed("perplexity"):
+                _measure_density(model, trial, split, device, draft)
+    if info.features and trial.measures.of_features:
+        with draft.measure("features"):
+            return _measure_inference(model, split, draft)
+    return None
+
+
+def _rehearse(trial: Trial, counts: csr_array, device: str) -> None:
+    """Compile kernels, which is done once and for all, before any clock runs."""
+    key = trial.dataset, trial.variant, trial.topics
+    if key not in _REHEARSED:
+        _REHEARSED.add(key)
+        few = dataclasses.replace(trial.settings, updates=REHEARSAL_UPDATES)
+        model = trial.info.build(few, {"device": device, "verbose": False})
+        # As many Gibbs steps as there will ever be, within these updates.
+        model.pretraining = dataclasses.replace(model.pretraining, more_steps_every=5)
+        model.fit(counts[:REHEARSAL_DOCUMENTS])
+
+
+def _measure_inference(model: Any, split: Split, draft: Draft) -> Features | None:
+    start = time.perf_counter()
+    features = model.transform(split.train.counts)
+    middle, times = time.perf_counter(), 1
+    test_features = model.transform(split.test.counts)
+    draft.seconds["inference"] = time.perf_counter() - start
+    while (elapsed := time.perf_counter() - middle) < ENOUGH_SECONDS:
+        model.transform(split.test.counts)
+        times += 1
+    draft.values["documents_per_second"] = times * len(split.test) / elapsed
+    draft.values["n_features"] = features.shape[1]
+    if not np.isfinite(features.data if hasattr(features, "tocsr") else features).all():
+        raise ArithmeticError("features are not finite numbers")
+    return features, test_features
+
+
+def _measure_topics(features: Any, split: Split, draft: Draft) -> None:
+    counts, forms = split.train.counts, split.train.vocabulary.forms
+    k = min(WORDS_PER_TOPIC, counts.shape[1])
+    if k < 2:
+        return
+    words = topic_words(features, counts, k)
+    coherence = topic_coherence(words, counts)
+    best = np.argsort(-coherence, kind="stable")[:SHOWN_TOPICS]
+    draft.values |= {
+        "coherence": float(coherence.mean()),
+        "diversity": topic_diversity(words),
+        "topics": tuple(tuple(forms[word] for word in words[t]) for t in best.tolist()),
+    }
+
+
+def _measure_density(model: Any, trial: Trial, split: Split, device: str, draft: Draft) -> None:
+    measures = trial.measures
+    documents = choose_to_predict(
+        split.test.counts, measures.predicted, measures.longest, seed=measures.predicted_seed
+    )
+    best = model.perplexity(documents, random_state=trial.settings.seed)
+    draft.values["perplexity"] = Estimate.of(best)
+    if measures.bound and trial.model == "ors":
+        draft.values["bound"] = Estimate.of(_bound(model, documents, best, device))
+
+
+def _bound(model: Any, documents: csr_array, best: Perplexity, device: str) -> Perplexity:
+    """The paper's perplexity, by the mean-field bound, with the log ζ that is known already."""
+    arrays = model.components_, model.intercept_hidden_, model.intercept_visible_
+    p = Parameters(*(torch.as_tensor(array, device=device) for array in arrays))
+    counts = to_torch(check_counts(documents, "docboltz reproduce"))
+    n = counts.lengths.to(device, torch.float64)
+    assert best.log_partition is not None
+    generator = torch.Generator(device)  # a bound draws nothing
+    found = numerator(p, counts, model.latent_words_(n), "bound", generator=generator)
+    return measure_perplexity(
+        "docboltz reproduce",
+        found.value - best.log_partition.value,
+        n,
+        method="bound",
+        partition=best.log_partition,
+    )
+
+
+def hardware(device: str) -> str:
+    """What the arithmetic runs on."""
+    if device.startswith("cuda"):
+        return str(torch.cuda.get_device_name(device))
+    threads = torch.get_num_threads()
+    return f"CPU ({platform.machine()}, {threads} of {os.cpu_count()} cores)"
+
+
+def _reason(error: BaseException) -> str:
+    """What an error says, on one line; of one that is not docboltz's own, its kind too."""
+    message = " ".join(str(error).split())
+    if isinstance(error, DocboltzError) and message:
+        return message
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
+
+
+def _parameters(model: Any) -> dict[str, Any]:
+    """The parameters of an estimator, less those that change nothing in it."""
+    given: dict[str, Any] = model.get_params(deep=False)
+    return {k: plain(v) for k, v in given.items() if k not in ("verbose", "device", "checkpoint")}

@@ -1,0 +1,260 @@
+"""What was found of a trial: a typed record, kept as a file of JSON and strict when read back."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import types
+import typing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from docboltz.errors import DocboltzError, InvalidParameter
+from docboltz.estimator.density import Perplexity
+from docboltz.evaluation.by_length import ByLength, by_length
+from docboltz.experiments.trial import Trial
+from docboltz.files import write_text
+
+Status = Literal["done", "incomplete", "failed", "skipped"]
+FOLDER = "trials"
+"""Where records are, below the folder of a run's results."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A perplexity and its standard errors; None where one is not known."""
+
+    value: float | None
+    error: float | None
+    documents_error: float | None
+    numerator_error: float | None
+    partition_error: float | None
+    largest_log_partition_error: float | None
+    method: str
+    n_documents: int
+
+    @classmethod
+    def of(cls, found: Perplexity) -> Estimate:
+        """Keep of a perplexity what a file can hold."""
+        zeta = found.log_partition
+        return cls(
+            _finite(found.value),
+            _finite(found.error),
+            _finite(found.documents_error),
+            _finite(found.numerator_error),
+            _finite(found.partition_error),
+            None if zeta is None else _finite(zeta.error.max()),
+            found.method,
+            found.n_documents,
+        )
+
+
+@dataclass(frozen=True)
+class LengthCurve:
+    """A `ByLength` with one entry for each length, as it is plotted, and its fifths."""
+
+    length: tuple[int, ...]
+    n: tuple[int, ...]
+    value: tuple[float, ...]
+    smoothed: tuple[float, ...]
+    window: int
+    n_left_out: int
+    fifths: tuple[float, ...] | None
+    """Mean of the shortest fifth of the documents, …, of the longest; None if they are too few."""
+
+    @classmethod
+    def of(cls, found: ByLength) -> LengthCurve:
+        """Take the mean over the documents of each length."""
+        length, where, n = np.unique(found.length, return_inverse=True, return_counts=True)
+        return cls(
+            tuple(length.tolist()),
+            tuple(n.tolist()),
+            rounded(np.bincount(where, found.value) / n),
+            rounded(np.bincount(where, found.smoothed) / n),
+            found.window,
+            found.n_left_out,
+            tuple(found.mean_by_fifth.tolist()) if len(found.value) >= 5 else None,
+        )
+
+    @property
+    def fifth_lengths(self) -> list[tuple[int, int]]:
+        """The shortest and the longest length of each fifth."""
+        fifths = np.array_split(np.repeat(self.length, self.n), 5)
+        return [(int(group[0]), int(group[-1])) for group in fifths if len(group)]
+
+    def expand(self, smoothed: Any = None) -> ByLength:
+        """A measure to plot: every document has the mean of those of its length."""
+        value, length = np.repeat(self.value, self.n), np.repeat(self.length, self.n)
+        smooth = np.repeat(self.smoothed if smoothed is None else smoothed, self.n)
+        found = by_length(value, length, window=self.window)
+        return dataclasses.replace(found, smoothed=smooth, n_left_out=self.n_left_out)
+
+
+@dataclass(frozen=True)
+class Record:
+    """What is known of a trial; None where something was not, or cannot be, measured."""
+
+    trial: Trial
+    documents: str
+    """Fingerprint of the split it was made on."""
+    status: Status = "done"
+    """"incomplete" if some measure failed, "failed" if the training did, "skipped" if this machine
+    cannot do it; all of them are tried again."""
+    reason: str = ""
+    """Why it is not done."""
+    notes: tuple[str, ...] = ()
+    """Warnings, and what went otherwise than it should."""
+    environment: dict[str, str] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    """Of training, perplexity, inference, evaluation."""
+    settings: dict[str, Any] = field(default_factory=dict)
+    """All parameters of the estimator."""
+    n_features: int | None = None
+    n_parameters: int | None = None
+    mean_latent_words: float | None = None
+    documents_per_second: float | None = None
+    """Test documents turned into features."""
+    mean_average_precision: float | None = None
+    precision_at_10: float | None = None
+    precision_at_recall: tuple[float, ...] | None = None
+    """At each of `evaluation.retrieval.RECALL_POINTS`."""
+    by_length: LengthCurve | None = None
+    """Average precision of the queries by length."""
+    classification: float | None = None
+    """Accuracy, or mean average precision where documents have several labels."""
+    C: float | None = None
+    """Inverse strength of the classifiers' penalty."""
+    perplexity: Estimate | None = None
+    bound: Estimate | None = None
+    """Perplexity by the paper's mean-field bound."""
+    coherence: float | None = None
+    """Mean NPMI of the topics."""
+    diversity: float | None = None
+    topics: tuple[tuple[str, ...], ...] | None = None
+    """Words of the most coherent topics."""
+
+    @property
+    def trained(self) -> bool:
+        """Whether there is anything to show."""
+        return self.status in ("done", "incomplete")
+
+    def summary(self) -> str:
+        """The figures that matter, on one line."""
+        if not self.trained:
+            return f"{self.status}: {self.reason}"
+        seconds = self.seconds.get("training", 0.0)
+        shown = [f"{seconds:,.1f} s of training"]
+        for name, value in (
+            ("MAP", self.mean_average_precision),
+            ("P@10", self.precision_at_10),
+            ("classification", self.classification),
+        ):
+            shown += [] if value is None else [f"{name} {value:.3f}"]
+        if self.perplexity is not None and self.perplexity.value is not None:
+            shown.append(f"perplexity {self.perplexity.value:,.1f}")
+        return ", ".join([*shown, *([self.reason] if self.reason else [])])
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, as JSON can hold it."""
+        found: dict[str, Any] = plain(self)
+        return found
+
+    @classmethod
+    def from_dict(cls, given: Any) -> Record:
+        """What `to_dict` gave; InvalidParameter for anything else."""
+        try:
+            record: Record = _revived(cls, given, "record")
+        except DocboltzError as error:
+            raise InvalidParameter(f"it does not describe a trial ({error})") from error
+        return record
+
+    def write(self, folder: Path) -> None:
+        """Keep it below the folder of a run's results: whole or not at all."""
+        text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False)
+        write_text(folder / FOLDER / f"{self.trial.name}.json", text + "\n")
+
+
+def read_records(folder: Path) -> dict[str, Record]:
+    """The records of a run's folder, by the trials' names."""
+    found = {}
+    for file in sorted((folder / FOLDER).glob("[!.]*.json")):
+        try:
+            record = Record.from_dict(json.loads(file.read_text("utf-8")))
+            if record.trial.name != file.stem:
+                raise InvalidParameter(f"it is that of {record.trial.name}")
+        except (OSError, ValueError, RecursionError) as error:
+            raise InvalidParameter(
+                f"{file} is not the record of a trial: {error}.",
+                hint="Remove it to have it run anew.",
+            ) from error
+        found[file.stem] = record
+    return found
+
+
+def plain(value: Any) -> Any:
+    """What JSON can hold; numbers that are not finite become None."""
+    if isinstance(value, dict):
+        return {name: plain(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return _finite(value)
+    if value is None or isinstance(value, str | int):
+        return value
+    if dataclasses.is_dataclass(value):
+        return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    return str(value)
+
+
+def rounded(values: Any) -> tuple[float, ...]:
+    """As many digits as anyone plots."""
+    return tuple(round(float(value), 5) for value in values)
+
+
+def _finite(value: Any) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _revived(kind: Any, value: Any, place: str) -> Any:
+    """A value of a type that a field of a record has, from JSON; refused if it is of another."""
+    origin, of = typing.get_origin(kind), typing.get_args(kind)
+    if kind is Any:
+        return value
+    if dataclasses.is_dataclass(kind) and isinstance(value, dict):
+        hints = typing.get_type_hints(kind)
+        if hints.keys() == value.keys():
+            build: Any = kind
+            return build(**{k: _revived(hints[k], v, f"{place}.{k}") for k, v in value.items()})
+    elif origin is Literal:
+        if value in of:
+            return value
+    elif origin is types.UnionType:
+        matching = [k for k in of if _fits(k, value)]
+        if matching:
+            return _revived(matching[0], value, place)
+    elif origin is tuple and isinstance(value, list):
+        return tuple(_revived(of[0], part, f"{place}[{i}]") for i, part in enumerate(value))
+    elif origin is dict and isinstance(value, dict):
+        return {k: _revived(of[1], part, f"{place}.{k}") for k, part in value.items()}
+    elif kind is float and _fits(float, value):
+        return float(value)
+    elif type(value) is kind or (kind is types.NoneType and value is None):
+        return value
+    raise InvalidParameter(f"{place} is not as records have it")
+
+
+def _fits(kind: Any, value: Any) -> bool:
+    """Tell which of several types a value of JSON is meant for."""
+    if kind is float:
+        return type(value) in (int, float)
+    if dataclasses.is_dataclass(kind):
+        return isinstance(value, dict)
+    if typing.get_origin(kind) is tuple:
+        return isinstance(value, list)
+    return type(value) is kind

@@ -1,0 +1,225 @@
+"""The paper's comparison: which trials it takes, all of them or a few.
+
+>>> PLANS["quick"].trials(1)[0].name
+'20news-2000_ORS-M100_F128_seed0'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+from docboltz.device import choose_device
+from docboltz.errors import InvalidParameter
+from docboltz.experiments.datasets import REUTERS, Sources
+from docboltz.experiments.models import Settings
+from docboltz.experiments.record import Record, read_records
+from docboltz.experiments.running import Log, no_log, run
+from docboltz.experiments.trial import Measures, Trial
+
+DENSITY_TOPICS = 128
+"""Table 1 is for this number of topics."""
+
+
+class Entry(NamedTuple):
+    """A model that takes part."""
+
+    model: str
+    latent_words: int | str = "auto"
+    recipe: str | None = None
+    """Where it is not that of the others."""
+    only_at: int | None = None
+    """The one number of topics it is tried with."""
+
+
+ENTRIES = (
+    Entry("ors", 100),
+    Entry("rs"),
+    Entry("docnade"),
+    Entry("ors", 50),
+    Entry("ors", "N", only_at=DENSITY_TOPICS),
+    # With it a document has 129 latent words on average on 20 Newsgroups and 94 on Reuters. The
+    # longest document of all has thousands of words.
+    Entry("ors", "200-N", only_at=DENSITY_TOPICS),
+    Entry("rs", recipe="density", only_at=DENSITY_TOPICS),
+    Entry("ors", 50, "density", DENSITY_TOPICS),
+    Entry("ors", 100, "density", DENSITY_TOPICS),
+    Entry("lsi"),
+    Entry("tfidf"),
+    Entry("unigram"),
+    Entry("lda"),
+)
+"""Those that matter most come first."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much is done: all of it, or less."""
+
+    name: str
+    datasets: tuple[str, ...]
+    sizes: tuple[int, ...]
+    n_seeds: int
+    """Seeds unless the user asks for others."""
+    recipe: str
+    measures: Measures
+    remark: str = ""
+    """What the reader of the results has to know about it."""
+
+    def trials(self, n_seeds: int) -> list[Trial]:
+        """All trials: for each seed, dataset and size the models."""
+        return [
+            self._trial(entry, dataset, size, seed)
+            for seed in range(n_seeds)
+            for dataset in self.datasets
+            for size in (*self.sizes, 0)
+            for entry in ENTRIES
+            if self._takes_part(entry, dataset, size, seed)
+        ]
+
+    def _takes_part(self, entry: Entry, dataset: str, size: int, seed: int) -> bool:
+        """Tell whether a model is tried with so many topics, 0 for none, and this seed."""
+        if not Trial(entry.model).info.sized:
+            return size == seed == 0
+        if entry.only_at is None:
+            return size > 0
+        # Training for density takes so long that it is done once only.
+        once = seed == 0 and dataset == self.datasets[0]
+        return size == entry.only_at and self.name != "quick" and (not entry.recipe or once)
+
+    def _trial(self, entry: Entry, dataset: str, size: int, seed: int) -> Trial:
+        recipe = entry.recipe or self.recipe
+        settings = Settings(size or DENSITY_TOPICS, recipe, entry.latent_words, seed=seed)
+        measures = self.measures
+        if size not in (0, DENSITY_TOPICS):
+            measures = Measures(chooses_penalty=measures.chooses_penalty)
+        # Variational inference would do without, but the paper's LDA is by Gibbs sampling.
+        needs = "tomotopy" if entry.model == "lda" else ""
+        return Trial(entry.model, settings, measures, dataset, needs)
+
+
+PLANS = {
+    plan.name: plan
+    for plan in (
+        Plan(
+            name="full",
+            datasets=("20news-2000", REUTERS),
+            sizes=(128, 512),
+            n_seeds=3,
+            recipe="full",
+            measures=Measures(predicted=1000, longest=1000, bound=True),
+        ),
+        Plan(
+            name="quick",
+            datasets=("20news-2000",),
+            sizes=(128,),
+            n_seeds=1,
+            recipe="reduced",
+            measures=Measures(chooses_penalty=False, predicted=200, longest=100, bound=True),
+            remark=(
+                "This is a reduced run (`--quick`): 20 Newsgroups alone, 128 topics, one seed; "
+                "Replicated and Over-Replicated Softmax with 600 updates of maximum likelihood "
+                "instead of 3,000 and a quarter of the chains, DocNADE with 1,000 instead of "
+                "6,000, LDA with 150 sweeps instead of 500 and 20 sweeps of inference instead of "
+                "100; a fixed penalty of the classifiers; perplexity on at most 200 test documents "
+                "of up to 100 words. It shows that everything works. It is not what the models can "
+                "do."
+            ),
+        ),
+    )
+}
+LABELS = {
+    trial.variant: trial.label for plan in PLANS.values() for trial in plan.trials(plan.n_seeds)
+}
+"""Variants of models, in the order of the tables, and what these call them."""
+
+
+def plan_of(records: Iterable[Record], folder: Path) -> Plan:
+    """The plan whose trials the records are."""
+    tried = {record.trial for record in records}
+    n_seeds = 1 + max((trial.settings.seed for trial in tried), default=0)
+    for plan in PLANS.values():
+        if tried <= {*plan.trials(n_seeds)}:
+            return plan
+    raise InvalidParameter(f"The trials in {folder} are not all of one run of docboltz reproduce.")
+
+
+def part_of(all_trials: Sequence[Trial], part: str) -> list[Trial]:
+    """Every N-th trial from the I-th on, for a part "I/N".
+
+    >>> [trial.model for trial in part_of(PLANS["quick"].trials(1), "2/4")]
+    ['rs', 'lda']
+    """
+    number, slash, parts = part.partition("/")
+    ok = bool(slash) and number.isdecimal() and parts.isdecimal()
+    if not ok or not 1 <= int(number) <= int(parts):
+        expected = "I/N, the I-th of N parts, such as 1/4 to 4/4"
+        raise InvalidParameter(owner="reproduce", name="part", expected=expected, got=part)
+    return list(all_trials[int(number) - 1 :: int(parts)])
+
+
+def select(some: Sequence[Trial], pattern: str) -> list[Trial]:
+    """Those whose name contains a pattern."""
+    chosen = [trial for trial in some if pattern in trial.name]
+    if not chosen:
+        expected = f"part of a trial's name, such as {some[0].name}"
+        raise InvalidParameter(owner="reproduce", name="only", expected=expected, got=pattern)
+    return chosen
+
+
+def reproduce(
+    folder: Path,
+    sources: Sources,
+    *,
+    plan: str = "full",
+    n_seeds: int | None = None,
+    only: str = "",
+    part: str = "1/1",
+    device: str = "auto",
+    log: Log = no_log,
+) -> None:
+    """Run the trials of a plan that are not done yet, and keep their records in a folder.
+
+    `only` picks trials by a part of their names, `part` the I-th of N parts "I/N", for several
+    machines. Datasets that `sources` has not got are left out. `report.write_report` makes the page
+    of what is there, which may come from several runs.
+    """
+    chosen = PLANS[plan]
+    trials = part_of(select(chosen.trials(n_seeds or chosen.n_seeds), only), part)
+    on_gpu = choose_device(device, "reproduce").type != "cpu"
+    records = read_records(folder)
+    if records and (other := plan_of(records.values(), folder)) is not chosen:
+        raise InvalidParameter(
+            f"{folder} holds trials of a {other.name} run, and this is a {plan} one.",
+            hint="Choose another folder with {out}.",
+            settings=("out",),
+        )
+    absent = sorted({trial.dataset for trial in trials if not sources.has(trial.dataset)})
+    for dataset in absent:
+        log(f"Left out: {dataset}, of which there are no documents: they come from a folder.")
+    for _ in run(
+        [trial for trial in trials if trial.dataset not in absent],
+        lambda dataset: sources.load(dataset, log),
+        folder=folder,
+        device=device,
+        helpers=True,
+        expected_seconds=lambda trial: _expected_seconds(trial, plan, on_gpu),
+        log=log,
+    ):
+        pass
+
+
+def _expected_seconds(trial: Trial, plan: str, on_gpu: bool) -> float:
+    """Roughly how long it takes: a guess from what its steps take on an H200 or a CPU core."""
+    info, longer = trial.info, trial.settings.recipe == "density"
+    if plan == "quick":
+        return {"unigram": 2.0, "tfidf": 45.0, "lsi": 25.0}.get(trial.model, 80.0)
+    if on_gpu:  # other cores do the rest meanwhile
+        usual = 25.0 if trial.model == "docnade" else 45.0 if longer else 12.0
+        return usual if info.on_device else 0.0
+    if trial.model == "lda":
+        return 300.0 + trial.topics if find_spec("tomotopy") else 0.0
+    return 500.0 * (8 if longer else 1) * trial.topics / 128 if info.softmax else 60.0

@@ -1,0 +1,115 @@
+"""A trial: a model, how it is trained, on which documents, and what is measured of it then."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from docboltz.errors import is_whole, require
+from docboltz.experiments.models import MODELS, ModelInfo, Settings
+
+USUAL_RECIPES = ("full", "reduced")
+"""What the names of trials do not mention."""
+
+
+@dataclass(frozen=True)
+class Measures:
+    """What is measured of a model, as far as it has it."""
+
+    retrieval: bool = True
+    classification: bool = True
+    chooses_penalty: bool = True
+    """Whether the classifiers' penalty is chosen on training documents, where they are enough."""
+    topics: bool = False
+    """Whether the words of its topics are judged."""
+    predicted: int = 0
+    """Test documents whose words are predicted, for the perplexity, at most; 0 for none."""
+    longest: int = 1000
+    """Words of the longest of them."""
+    predicted_seed: int = 0
+    """What they are drawn by: the same for models that are to be compared."""
+    bound: bool = False
+    """Whether the mean-field bound of a model with latent words, the paper's, is measured too."""
+
+    def __post_init__(self) -> None:
+        for name in ("predicted", "longest", "predicted_seed"):
+            value = getattr(self, name)
+            ok = is_whole(value) and value >= 0
+            require(ok, "Measures", name, "a whole number of at least 0", value)
+
+    @property
+    def of_features(self) -> bool:
+        """Whether any of them needs the model's features."""
+        return self.retrieval or self.classification or self.topics
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A model trained once. Two that are equal, on equal documents, give the same figures."""
+
+    model: str
+    """A name of MODELS."""
+    settings: Settings = field(default_factory=Settings)
+    measures: Measures = field(default_factory=Measures)
+    dataset: str = ""
+    needs: str = ""
+    """A package without which something less good would be tried."""
+
+    def __post_init__(self) -> None:
+        known = f"one of {', '.join(MODELS)}"
+        require(self.model in MODELS, "Trial", "model", known, self.model)
+
+    @property
+    def info(self) -> ModelInfo:
+        """The model's entry in the registry."""
+        return MODELS[self.model]
+
+    @property
+    def topics(self) -> int:
+        """Number of topics; 0 for a model without."""
+        return self.settings.topics if self.info.sized else 0
+
+    @property
+    def variant(self) -> str:
+        """The model and what sets it apart from others of its kind, but for its size.
+
+        >>> Trial("ors", Settings(latent_words=100, recipe="density")).variant
+        'ORS-M100-density'
+        """
+        parts = [self.info.title]
+        if self.model == "ors" and self.settings.latent_words != "auto":
+            parts.append(f"M{self.settings.latent_words}")
+        if self.info.sized and self.settings.recipe not in USUAL_RECIPES:
+            parts.append(self.settings.recipe)
+        return "-".join(parts)
+
+    @property
+    def label(self) -> str:
+        """The same as tables show it.
+
+        >>> Trial("ors", Settings(latent_words="200-N")).label
+        'ORS, M = 200 − N'
+        """
+        latent = str(self.settings.latent_words).replace("-", " − ")
+        parts = [self.info.title]
+        if self.model == "ors" and latent != "auto":
+            parts.append(f"M = {latent}")
+        if self.settings.recipe == "density":
+            parts.append("for density")
+        return ", ".join(parts)
+
+    @property
+    def name(self) -> str:
+        """What its file is called.
+
+        >>> Trial("ors", Settings(latent_words=100), dataset="20news-2000").name
+        '20news-2000_ORS-M100_F128_seed0'
+        """
+        size = [f"F{self.topics}", f"seed{self.settings.seed}"] if self.info.sized else []
+        return "_".join([*([self.dataset] if self.dataset else []), self.variant, *size])
+
+    @property
+    def title(self) -> str:
+        """What progress calls it."""
+        size = f", {self.topics} topics" if self.info.sized else ""
+        where = f" on {self.dataset}, seed {self.settings.seed}" if self.dataset else ""
+        return f"{self.label}{size}{where}"

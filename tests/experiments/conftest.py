@@ -1,0 +1,27 @@
+"""Trials so small that each takes a moment."""
+
+from __future__ import annotations
+
+import pytest
+
+from docboltz.experiments.models import TRAININGS, Training
+from docboltz.training.finetune import Finetuning
+from docboltz.training.pretrain import Pretraining
+
+TINY = Training(
+    {
+        "pretraining": Pretraining(updates=20),
+        "finetuning": Finetuning(updates=5, rungs=16, bridge=4),
+    },
+    {"updates": 20},
+    {"sweeps": 10, "inference_sweeps": 5, "particles": 5, "moves": 1},
+)
+
+
+@pytest.fixture
+def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the quick plan train for a moment only, and its perplexity be rough."""
+    monkeypatch.setitem(TRAININGS, "reduced", TINY)
+    monkeypatch.setattr("docboltz.estimator.density.FIRST_PARTICLES", 32)
+    monkeypatch.setattr("docboltz.estimator.density.MORE_PARTICLES", 32)
+    monkeypatch.setattr("docboltz.likelihood.MOST_PARTICLES", 16)

@@ -1,0 +1,132 @@
+"""One trial: what is measured, and what goes wrong."""
+
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from docboltz.errors import TrainingDiverged
+from docboltz.experiments import measuring
+from docboltz.experiments.measuring import attempt, judge, train
+from docboltz.experiments.models import TRAININGS, Settings
+from docboltz.experiments.trial import Measures, Trial
+from tests.corpus.splits import sentences, split_of, tiny_split
+
+FEW = Settings(4, "quick", updates=10)
+
+
+def test_only_what_is_asked_for_is_measured():
+    found = attempt(Trial("lsi", FEW, Measures(classification=False)), tiny_split(), "cpu")
+    assert found.status == "done"
+    assert found.mean_average_precision > 0
+    assert (found.classification, found.coherence, found.perplexity) == (None, None, None)
+    found = attempt(Trial("lda", FEW, Measures(False, False, predicted=5)), tiny_split(), "cpu")
+    assert (found.perplexity.n_documents, found.n_features) == (5, None)
+
+
+def test_documents_of_many_labels():
+    found = attempt(Trial("lsi", FEW), tiny_split(several_labels=True), "cpu")
+    assert found.status == "done"
+    assert 0 < found.classification <= 1
+
+
+def test_documents_without_labels_have_topics_and_no_retrieval():
+    split = split_of(sentences(labels=0))
+    found = attempt(Trial("rs", FEW, Measures(topics=True)), split, "cpu")
+    assert (found.status, found.mean_average_precision) == ("done", None)
+    assert -1 <= found.coherence <= 1
+    assert len(found.topics) == 4
+
+
+def test_a_penalty_is_chosen_where_there_are_enough_documents(monkeypatch):
+    chosen = []
+
+    def classify(*_, C, device):
+        chosen.append(C)
+        return SimpleNamespace(score=1.0, C=1.0)
+
+    monkeypatch.setattr(measuring, "classify", classify)
+    for enough in (60, 61):
+        monkeypatch.setattr(measuring, "ENOUGH_TO_CHOOSE", enough)
+        attempt(Trial("tfidf", FEW), tiny_split(), "cpu")
+    assert chosen[0] is None
+    assert chosen[1] == pytest.approx(100 * 0.01 * 10_000 / 60)
+
+
+def test_a_rehearsal_is_the_same_model_with_few_updates(monkeypatch):
+    fitted = []
+    monkeypatch.setattr(
+        "docboltz.estimator.models.ReplicatedSoftmax.fit", lambda self, X: fitted.append((self, X))
+    )
+    monkeypatch.setattr(measuring, "_REHEARSED", set())
+    trial, counts = Trial("rs", Settings(4, "full")), tiny_split().train.counts
+    for _ in range(2):  # once is enough
+        measuring._rehearse(trial, counts, "cpu")
+    [(model, documents)] = fitted
+    full = TRAININGS["full"].softmax
+    assert model.pretraining.updates == model.finetuning.updates == 20
+    assert model.pretraining.more_steps_every < full["pretraining"].more_steps_every
+    assert model.finetuning.rungs == full["finetuning"].rungs
+    assert documents.shape == counts.shape
+
+
+def test_training_that_fails_is_the_trial_s_end(monkeypatch):
+    def diverge(*_):
+        raise TrainingDiverged("W left\nthe range.")
+
+    monkeypatch.setattr("docboltz.baselines.plain.LSI.fit", diverge)
+    found = attempt(Trial("lsi", FEW), tiny_split(), "cpu")
+    assert (found.status, found.reason) == ("failed", "W left the range.")
+
+
+def test_one_measure_may_fail_while_the_others_go_on(monkeypatch):
+    def fall(*_, **__):
+        raise ArithmeticError("fell apart")
+
+    monkeypatch.setattr(measuring, "rank", fall)
+    found = attempt(Trial("lsi", FEW), tiny_split(), "cpu")
+    assert found.status == "incomplete"
+    assert found.reason == "retrieval: ArithmeticError: fell apart"
+    assert found.mean_average_precision is None
+    assert found.classification > 0
+
+
+def test_features_that_are_no_numbers_are_not_judged(monkeypatch):
+    transform = "docboltz.baselines.plain.LSI.transform"
+    monkeypatch.setattr(transform, lambda self, counts: counts.toarray() / 0.0)
+    found = attempt(Trial("lsi", FEW), tiny_split(), "cpu")
+    assert found.status == "incomplete"
+    assert "features are not finite numbers" in found.reason
+    assert any("divide by zero" in note for note in found.notes)
+
+
+def test_contrastive_divergence_alone_makes_no_density():
+    found = attempt(Trial("rs", FEW, Measures(predicted=3)), tiny_split(), "cpu")
+    assert found.perplexity is None
+    assert any("makes no density worth the name" in note for note in found.notes)
+
+
+def test_a_missing_package_leaves_the_trial_to_another_machine(monkeypatch):
+    trial = Trial("lda", FEW, needs="tomotopy")
+    monkeypatch.setitem(sys.modules, "tomotopy", None)
+    found = attempt(trial, tiny_split(), "cpu")
+    assert found.status == "skipped"
+    assert "needs the package tomotopy" in found.reason
+    monkeypatch.undo()
+    assert attempt(trial, tiny_split(), "cpu").status == "done"
+
+
+def test_a_model_is_trained_once_for_all_its_measures(monkeypatch):
+    from docboltz.baselines import LatentDirichletAllocation
+
+    fits, real = [], LatentDirichletAllocation.fit
+    monkeypatch.setattr(
+        LatentDirichletAllocation, "fit", lambda self, X: fits.append(self) or real(self, X)
+    )
+    split, trial = tiny_split(), Trial("lda", FEW, Measures(topics=True, predicted=3))
+    record, features = train(trial, split, "cpu")
+    found = judge(record, features, split, "cpu")
+    assert len(fits) == 1
+    measured = (found.mean_average_precision, found.classification, found.coherence)
+    assert None not in (*measured, found.perplexity)
+    assert found.seconds.keys() == {"training", "perplexity", "inference", "evaluation"}

@@ -1,0 +1,78 @@
+"""The registry: what it says of a model is so."""
+
+import numpy as np
+import pytest
+
+from docboltz.errors import InvalidParameter
+from docboltz.experiments.models import MODELS, TRAININGS, Settings, choose_models
+from docboltz.model.latent_words import LatentWordsUpTo, ProportionalLatentWords
+
+PLACE = {"device": "cpu", "verbose": False}
+
+
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+def test_models_are_what_the_registry_says(model):
+    estimator = model.build(Settings(2, "quick", updates=2), PLACE)
+    assert hasattr(estimator, "transform") == model.features
+    assert hasattr(estimator, "perplexity") == model.density
+    assert hasattr(estimator, "device") == model.on_device
+    assert ("n_components" in estimator.get_params()) == model.sized
+    if model.topics:
+        counts = np.random.RandomState(0).randint(0, 3, (20, 6)) + np.eye(20, 6, dtype=int)
+        assert estimator.fit(counts).transform(counts).min() >= 0
+
+
+def test_updates_are_those_of_each_phase_and_sweeps_of_lda():
+    few = Settings(2, "full", updates=7)
+    ors, lda, docnade = (MODELS[n].build(few, PLACE) for n in ("ors", "lda", "docnade"))
+    assert (ors.pretraining.updates, ors.finetuning.updates) == (7, 7)
+    assert (lda.sweeps, docnade.updates) == (7, 7)
+    usual = MODELS["ors"].build(Settings(2, "full"), PLACE)
+    assert usual.finetuning == TRAININGS["full"].softmax["finetuning"]
+
+
+def test_a_model_trained_for_density_is_trained_longer_than_others():
+    usual, longer = (TRAININGS[name].softmax["finetuning"] for name in ("full", "density"))
+    assert longer.updates > 5 * usual.updates
+    makes_density = {name: training.makes_density for name, training in TRAININGS.items()}
+    assert [name for name, makes in makes_density.items() if not makes] == ["quick"]
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (0, 0),
+        ("auto", "auto"),
+        ("N", ProportionalLatentWords(1.0)),
+        ("200-N", LatentWordsUpTo(200)),
+    ],
+)
+def test_latent_words(given, expected):
+    estimator = MODELS["ors"].build(Settings(2, latent_words=given), PLACE)
+    assert estimator.latent_words == expected
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"topics": 0},
+        {"topics": 2.5},
+        {"recipe": "slow"},
+        {"updates": 0},
+        {"seed": -1},
+        {"latent_words": "some"},
+        {"latent_words": "-N"},
+    ],
+    ids=str,
+)
+def test_senseless_settings_are_refused(wrong):
+    (name,) = wrong
+    with pytest.raises(InvalidParameter, match=f"'{name}' parameter of Settings"):
+        Settings(**wrong)
+
+
+def test_unknown_models_are_refused():
+    with pytest.raises(InvalidParameter, match=r"ors, rs, docnade.*Got \['bert'\]"):
+        choose_models(["ors", "bert"])
+    with pytest.raises(InvalidParameter, match="some of"):
+        choose_models([])

@@ -1,0 +1,76 @@
+"""The page: tables, figures and what is missing."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from docboltz.errors import InvalidParameter
+from docboltz.experiments.report import write_report
+from docboltz.experiments.summary import ORS, Results
+
+from .records import NEWS, good, write
+
+
+def page_of(folder):
+    """The page of a folder's records, less its line breaks, which nobody sees."""
+    page = write_report(folder).read_text(encoding="utf-8")
+    assert max(map(len, page.splitlines())) <= 120
+    return " ".join(page.split())
+
+
+def test_the_page(tmp_path):
+    records = good()
+    records[0] = replace(records[0], status="failed", reason="ArithmeticError: fell apart")
+    dropped = next(r for r in records if r.trial.variant == "LDA")
+    records.remove(dropped)
+    records[1] = replace(records[1], notes=("lbfgs failed", "log ζ is uncertain"))
+    write(tmp_path, records)
+    page = page_of(tmp_path)
+    assert "| ORS | .668 | .515 ± .007 | .691 | .510 ± .010 |" in page  # of two seeds and of three
+    assert "| LDA | .304 | .410 ± .010 | .351 | .410 ± .010 |" in page  # Reuters
+    assert "| Unigram | 1,335 | 1.000 | – | 700 | – | 1.000 | 8 / 0.1 / 0.4 |" in page
+    assert (
+        "| ORS, M = 100 | 958 | .718 | 650 ± 0.0 | 600 ± 0.0 | .929 | .857 | 8 / 0.1 / 0.4 |"
+        in page
+    )
+    assert (
+        "| ORS, M = 100, for density | 958 | .718 | 650 | 600 | .929 | .857 | 8 / 0.1 / 0.4 |"
+        in page
+    )
+    assert page.count("| ORS, M = 100, for density, 128 topics |") == 1  # not of Reuters
+    assert "1 trial of ORS, M = 100 on 20 Newsgroups failed: ArithmeticError: fell apart" in page
+    assert "1 trial of LDA on 20 Newsgroups: not run." in page
+    assert "1 trial of RS on 20 Newsgroups warned: log ζ is uncertain" in page
+    assert "1 trial of RS on 20 Newsgroups warned: lbfgs failed" in page
+    assert "89 trials: abacus, torch 2.0, docboltz 0.0, 2013-07-11" in page
+    assert "27,579 documents of RCV1-v2 instead of 804,414" in page
+    links = re.findall(r"!\[[^]]*\]\((.*?)\)", page)
+    assert len(links) == 6
+    assert all((tmp_path / link).is_file() for link in links)
+
+
+def test_a_dataset_without_results_is_said(tmp_path):
+    write(tmp_path, [r for r in good() if r.trial.dataset == NEWS])
+    page = page_of(tmp_path)
+    assert "- Reuters: there are no results of it here." in page
+    assert "**Reuters**" not in page
+
+
+def test_what_is_measured_of_an_incomplete_trial_counts(tmp_path):
+    records = good()
+    gone = {"classification": None, "perplexity": None, "bound": None}
+    reason = "perplexity: MemoryError"
+    records[0] = replace(records[0], status="incomplete", reason=reason, **gone)
+    found = Results(records)
+    assert found.stat(NEWS, ORS, 128, "mean_average_precision").n == 3
+    assert found.stat(NEWS, ORS, 128, "classification").n == 2
+    write(tmp_path, records)
+    page = page_of(tmp_path)
+    assert f"1 trial of ORS, M = 100 on 20 Newsgroups incomplete: {reason}" in page
+
+
+def test_a_folder_without_trials_has_no_report(tmp_path):
+    with pytest.raises(InvalidParameter, match="no trials in"):
+        write_report(tmp_path)
+    assert not list(tmp_path.iterdir())

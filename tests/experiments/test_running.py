@@ -1,0 +1,228 @@
+"""Trials that are run, kept, skipped and tried again."""
+
+import os
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from docboltz.experiments import measuring, running
+from docboltz.experiments.models import Settings
+from docboltz.experiments.record import Record, read_records
+from docboltz.experiments.running import run, run_beside_gpu
+from docboltz.experiments.trial import Measures, Trial
+from tests.corpus.splits import tiny_split
+
+FEW = Settings(4, "quick", 20, updates=10)
+SOME = [Trial("tfidf", FEW), Trial("lsi", FEW), Trial("rs", FEW), Trial("ors", FEW)]
+
+
+def run_all(trials, folder, split=None):
+    """Run trials; give what was logged and the records."""
+    logged, documents = [], split or tiny_split()
+    found = run(trials, lambda _: documents, folder=folder, device="cpu", log=logged.append)
+    return list(found), logged
+
+
+@pytest.fixture
+def tried(monkeypatch):
+    """Names of the trials that are really run; nothing is trained or measured."""
+    names = []
+
+    def train(trial, *_):
+        names.append(trial.name)
+
+    monkeypatch.setattr(measuring, "_train", train)
+    return names
+
+
+def test_what_is_done_stays_done(tmp_path, tried):
+    records, logged = run_all(SOME, tmp_path)
+    assert [record.trial for record in records] == SOME
+    assert "4 trials on CPU" in logged[0]
+    again, logged = run_all(SOME, tmp_path)
+    assert again == records
+    assert "0 trials" in logged[0]
+    assert "4 done already" in logged[0]
+    assert len(tried) == 4
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"settings": replace(FEW, updates=11)},
+        {"measures": Measures(chooses_penalty=False)},
+    ],
+)
+def test_records_of_other_settings_are_told_apart(tmp_path, tried, other):
+    run_all([SOME[1]], tmp_path)
+    changed = replace(SOME[1], **other)
+    assert changed.name == SOME[1].name
+    (found,), _ = run_all([changed], tmp_path)
+    assert found.trial == changed
+    assert read_records(tmp_path) == {changed.name: found}
+    assert len(tried) == 2
+
+
+def test_records_of_other_documents_are_told_apart(tmp_path, tried):
+    run_all([SOME[1]], tmp_path)
+    other = tiny_split(several_labels=True)
+    (found,), _ = run_all([SOME[1]], tmp_path, other)
+    assert found.documents == other.fingerprint
+    assert len(tried) == 2
+
+
+def test_after_an_interruption_only_the_rest_is_run(tmp_path, monkeypatch):
+    tried = []
+
+    def train(trial, *_):
+        tried.append(trial)
+        if len(tried) == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(measuring, "_train", train)
+    with pytest.raises(KeyboardInterrupt):
+        run_all(SOME, tmp_path)
+    assert len(read_records(tmp_path)) == 2
+    run_all(SOME, tmp_path)
+    assert tried == [*SOME[:3], *SOME[2:]]
+
+
+def test_what_failed_is_recorded_and_tried_again(tmp_path, monkeypatch):
+    broken = [True]
+
+    def train(trial, *_):
+        if broken[0] and trial is SOME[0]:
+            raise ArithmeticError("fell apart")
+
+    monkeypatch.setattr(measuring, "_train", train)
+    logged = run_all(SOME[:2], tmp_path)[1]
+    assert any("failed: ArithmeticError: fell apart" in line for line in logged)
+    assert sorted(r.status for r in read_records(tmp_path).values()) == ["done", "failed"]
+    broken[0] = False
+    run_all(SOME[:2], tmp_path)
+    assert {r.status for r in read_records(tmp_path).values()} == {"done"}
+
+
+def test_each_dataset_is_loaded_once_and_each_trial_run_once(tried):
+    loads = []
+
+    def load(name):
+        loads.append(name)
+        return tiny_split()
+
+    trials = [replace(trial, dataset=name) for name in ("a", "b") for trial in SOME]
+    assert len(list(run([*trials, *trials], load, device="cpu"))) == len(tried) == 8
+    assert loads == ["a", "b"]
+
+
+def test_helpers_beside_a_gpu_change_no_figure():
+    """As far as can be told without one: the same trials by helpers, on the CPU."""
+    measures = Measures(predicted=2, bound=True)
+    full = Settings(4, "full", 20, updates=5)
+    trials = [Trial(name, full, measures) for name in ("ors", "lsi", "lda")]
+    split = tiny_split()
+    alone = list(run(trials, lambda _: split, device="cpu"))
+    helped = list(run_beside_gpu(trials, lambda _: split, "cpu"))
+
+    def figures(records):
+        for record in records:
+            assert record.status == "done", record.reason
+            assert record.seconds["evaluation"] > 0
+        same = {"seconds": {}, "environment": {}, "documents_per_second": None}
+        return {record.trial.model: replace(record, **same) for record in records}
+
+    assert figures(helped) == figures(alone)
+
+
+@pytest.fixture
+def processes(monkeypatch):
+    """Ids of the helper processes of a run, known when it has begun them."""
+    found = []
+    real = running.Helpers.wait
+
+    def wait(self):
+        found.extend(self.pool._processes)
+        real(self)
+
+    monkeypatch.setattr(running.Helpers, "wait", wait)
+    return found
+
+
+def is_running(process):
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return Path(f"/proc/{process}/stat").read_text().split()[2] != "Z"
+
+
+def test_an_interrupt_ends_the_helpers_and_keeps_what_is_done(tmp_path, processes, monkeypatch):
+    real = running.Helpers.wait
+
+    def interrupted(self):
+        real(self)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(running.Helpers, "wait", interrupted)
+    monkeypatch.setattr(running, "choose_device", lambda *_: "cuda:7")
+    monkeypatch.setattr(running, "hardware", lambda _: "abacus")
+    split = tiny_split()
+    with pytest.raises(KeyboardInterrupt):
+        list(run(SOME[:2], lambda _: split, folder=tmp_path, helpers=True))
+    assert {r.status for r in read_records(tmp_path).values()} == {"done"}
+    assert processes
+    assert not any(map(is_running, processes))
+
+
+def _die(*_):
+    os._exit(3)
+
+
+def test_a_helper_that_dies_is_one_trial_s_trouble(monkeypatch):
+    """What it had to do is tried again and has failed then; what others do goes on."""
+    monkeypatch.setattr(running, "attempt", _die)
+    split = tiny_split()
+    found = {r.trial.model: r for r in run_beside_gpu(SOME[1:], lambda _: split, "cpu")}
+    assert found["ors"].status == found["rs"].status == "done"
+    assert found["lsi"].status == "failed"
+    assert "a helper process died" in found["lsi"].reason
+
+
+def _die_once(trial, split, device):
+    once = Path(os.environ["DIED"])
+    if not once.exists():
+        once.touch()
+        os._exit(3)
+    return Record(trial, split.fingerprint)
+
+
+def test_what_a_dead_helper_lost_is_done_again(tmp_path, monkeypatch):
+    monkeypatch.setenv("DIED", str(tmp_path / "died"))
+    monkeypatch.setattr(running, "attempt", _die_once)
+    split = tiny_split()
+    (found,) = run_beside_gpu(SOME[:1], lambda _: split, "cpu")
+    assert (tmp_path / "died").exists()
+    assert found.status == "done"
+
+
+def test_helpers_end_with_a_process_that_is_killed(tmp_path):
+    program = """
+import os, time
+from docboltz.experiments.running import Helpers
+helpers = Helpers(1)
+print(helpers.pool.submit(os.getpid).result(), flush=True)
+time.sleep(60)
+"""
+    script = tmp_path / "killed.py"
+    script.write_text(program, encoding="utf-8")
+    with subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True) as parent:
+        helper = int(parent.stdout.readline())
+        parent.kill()
+    deadline = time.monotonic() + 30
+    while is_running(helper) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not is_running(helper)

@@ -1,0 +1,85 @@
+"""Means, spreads and claims."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from docboltz.experiments.summary import ORS, Results, claims
+from docboltz.experiments.trial import Trial
+
+from .records import NEWS, good, record
+
+
+def verdicts(records, dataset="20 Newsgroups"):
+    return [claim.holds for claim in claims(Results(records)) if dataset in claim.text]
+
+
+def test_means_and_spreads_over_seeds():
+    stat = Results(good()).stat(NEWS, ORS, 128, "classification")
+    assert stat.mean == pytest.approx(0.51)
+    assert stat.sd == pytest.approx(0.01)
+    assert stat.n == 3
+    assert math.isnan(Results(good()).stat(NEWS, "TF-IDF", 128, "classification").sd)
+    assert Results(good()).stat(NEWS, "LSI", 128, "perplexity.value") is None
+
+
+def test_all_claims_hold_where_ors_is_ahead():
+    assert verdicts(good()) == [True] * 7  # one of them of models trained for density
+    assert verdicts(good(), "Reuters") == [True] * 6
+
+
+@pytest.mark.parametrize(
+    ("but", "changed", "falls"),
+    [
+        ("TF-IDF", {"score": 0.6}, [0, 1]),
+        ("DocNADE", {"score": 0.6}, [0, 1, 3]),
+        (ORS, {"slope": 0.1}, [2]),
+        (ORS, {"bound": 750.0}, [4]),
+        (ORS, {"perplexity": 710.0}, [5]),
+        (f"{ORS}-density", {"perplexity": 710.0}, [6]),
+        ("RS", {"perplexity": 500.0}, [4, 5]),
+        ("RS", {"slope": -0.2}, [2]),
+    ],
+)
+def test_claims_fall_with_the_figures(but, changed, falls):
+    expected = [place not in falls for place in range(7)]
+    assert verdicts(good(but=but, **changed)) == expected
+
+
+def test_equals_are_enough_for_classification_and_not_for_retrieval():
+    same = dict.fromkeys(("classification", "mean_average_precision", "precision_at_10"), 0.51)
+    level = [
+        replace(each, **same) if each.trial.variant == ORS else each
+        for each in good(but="RS", score=0.51)
+    ]
+    assert verdicts(level)[0] is False
+    assert verdicts(level)[3] is True
+
+
+def test_without_a_rival_a_claim_is_open_unless_another_wins():
+    some = [r for r in good() if r.trial.variant != "LDA"]
+    assert verdicts(some)[:2] == [None, None]
+    some = [r for r in good(but="LSI", score=0.9) if r.trial.variant != "LDA"]
+    assert verdicts(some)[:2] == [False, False]
+    assert verdicts([r for r in good() if r.trial.variant != ORS]) == [None] * 6 + [True]
+    some = [r for r in good() if r.trial.variant != f"{ORS}-density"]
+    assert len(verdicts(some)) == 6
+
+
+def test_a_margin_smaller_than_the_spread_is_remarked():
+    some = good(but="RS", score=0.505)
+    text = str(claims(Results(some))[0])
+    assert text.startswith("**Holds:** 20 Newsgroups: ORS 128 retrieves better")
+    assert "RS .505 (+.005, within the spread of the seeds)" in text
+
+
+def test_perplexities_nearer_than_their_errors_are_remarked():
+    near = str(claims(Results(good(but="RS", perplexity=600.5)))[5])
+    assert "RS 600, within the errors of the estimates." in near
+    assert "within" not in str(claims(Results(good()))[5])
+
+
+def test_trials_without_a_seed_serve_all_sizes():
+    found = Results([record(Trial("tfidf", dataset=NEWS))])
+    assert found.of(NEWS, "TF-IDF", 512) == found.of(NEWS, "TF-IDF", 128) != []
