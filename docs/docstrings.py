@@ -1,8 +1,11 @@
-"""Lets the reference read our docstrings: parameters are described where numpydoc has their type.
+"""Lets the reference read our docstrings.
+
+Parameters are described where numpydoc has their type, which stands in the signature anyway:
 
     topics : number of topic units.
 
-Types stand in the signature, so what follows the colon is moved to the description's place.
+What follows the colon is moved to the description's place, prose after a list goes before it, and
+examples become blocks of code.
 """
 
 from __future__ import annotations
@@ -12,32 +15,40 @@ from typing import Any
 
 import griffe
 
-SECTION = re.compile(r"^(Parameters|Attributes|Returns)\n-+\n(.*?)(?=^\w+\n-+\n|\Z)", re.M | re.S)
-ITEM = re.compile(r"^(\*{0,2}\w+(?:, \w+)*) : (.*)$", re.M)
+SECTION = re.compile(
+    r"^(Parameters|Attributes)\n-+\n"  # its heading,
+    r"((?:(?:\S.* : .*|[ ].*)?(?:\n|\Z))*)",  # and the lines that name something, or go on
+    re.M,
+)
+ITEM = re.compile(r"^(\w+(?:, \w+)*) : (.*(?:\n .*)*)", re.M)
+EXAMPLE = re.compile(r"^>>> .*(?:\n(?!\s*$).*)*", re.M)
 
 
-def spread(docstring: str) -> str:
-    """Put every description on lines of its own, and end a section where the prose begins."""
+def readable(docstring: str) -> str:
+    """The docstring as the tool reads it: prose and examples, then lists."""
+    lists: list[str] = []
 
-    def section(found: re.Match[str]) -> str:
-        title, body = found.groups()
-        lines = body.split("\n")
-        # A paragraph that is not indented and names nothing is prose after the list.
-        end = next(
-            (n for n, line in enumerate(lines) if line and line[0] != " " and not ITEM.match(line)),
-            len(lines),
-        )
-        items = ITEM.sub(r"\1\n    \2", "\n".join(lines[:end]).rstrip())
-        after = "\n".join(lines[end:])
-        return f"{title}\n{'-' * len(title)}\n{items}\n\n" + (f"\nNotes\n-----\n{after}" * bool(after))
+    def keep(section: re.Match[str]) -> str:
+        title, body = section.groups()
+        lists.append(f"{title}\n{'-' * len(title)}\n{ITEM.sub(spread, body).rstrip()}\n")
+        return ""
 
-    return SECTION.sub(section, docstring)
+    prose = SECTION.sub(keep, docstring)
+    prose = EXAMPLE.sub(lambda found: f"```pycon\n{found[0]}\n```", prose)
+    prose, heading, returned = prose.partition("Returns\n-------\n")
+    return "\n\n".join([prose.rstrip(), *lists, heading + returned])
 
 
-class Spread(griffe.Extension):
-    """Applies `spread` to every docstring."""
+def spread(item: re.Match[str]) -> str:
+    """An item for each of the names that share a description."""
+    names, text = item.groups()
+    return "\n".join(f"{name}\n    {text}" for name in names.split(", "))
+
+
+class Readable(griffe.Extension):
+    """Applies `readable` to every docstring."""
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         """Called for everything that is read."""
         if obj.docstring is not None:
-            obj.docstring.value = spread(obj.docstring.value)
+            obj.docstring.value = readable(obj.docstring.value)

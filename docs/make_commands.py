@@ -40,9 +40,7 @@ def commands() -> dict[str, Any]:
 
 def spellings(parameter: Any) -> list[str]:
     """What is typed for an option; nothing for an argument."""
-    return [
-        name for name in (*parameter.opts, *parameter.secondary_opts) if name.startswith("-")
-    ]
+    return [name for name in (*parameter.opts, *parameter.secondary_opts) if name.startswith("-")]
 
 
 def page(name: str, command: Any) -> str:
@@ -102,8 +100,14 @@ def overview() -> str:
     ]
     for name, command in commands().items():
         summary = (command.help or "").strip().split("\n\n")[0]
-        lines.append(_filled(f"[`docboltz {name}`](docboltz-{name}.md): {' '.join(summary.split())}", "- "))
-    lines += ["", "`docboltz --version` tells the version, `docboltz --help` lists the commands.", ""]
+        lines.append(
+            _filled(f"[`docboltz {name}`](docboltz-{name}.md): {' '.join(summary.split())}", "- ")
+        )
+    lines += [
+        "",
+        "`docboltz --version` tells the version, `docboltz --help` lists the commands.",
+        "",
+    ]
     return "\n".join(lines)
 
 

@@ -24,7 +24,8 @@ INK, GREY, LINE, TOPICS, WORDS = "#1f2933", "#66727f", "#d8dee4", "#00897b", "#f
 STYLE = f"""
 text {{ font: 13px system-ui, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif; fill: {INK}; }}
 .title {{ font-weight: 600; font-size: 15px; }} .grey {{ fill: {GREY}; }}
-.small {{ font-size: 11.5px; }} .hit {{ font-weight: 700; fill: #a85b00; }} .end {{ text-anchor: end; }}
+.small {{ font-size: 11.5px; }}
+.hit {{ font-weight: 700; fill: #a85b00; }} .end {{ text-anchor: end; }}
 """
 
 
