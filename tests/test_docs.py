@@ -16,11 +16,12 @@ import pytest
 import docboltz
 import docboltz.baselines
 import docboltz.errors
+import docboltz.experiments
 from docboltz.cli.options import RECIPES
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *(ROOT / "src").rglob("*.md")])
 DOCUMENTED = re.findall(
     r"^::: (\S+)", "\n".join(page.read_text("utf-8") for page in DOCS.rglob("*.md")), re.M
 )
@@ -51,8 +52,8 @@ def _names(page: Path) -> str:
 
 def _public_names() -> list[str]:
     names = [f"{docboltz._HOME[name]}.{name}" for name in docboltz.__all__]
-    for name in docboltz.baselines.__all__:
-        names.append(f"{getattr(docboltz.baselines, name).__module__}.{name}")
+    for package in (docboltz.baselines, docboltz.experiments):
+        names += [f"{getattr(package, name).__module__}.{name}" for name in package.__all__]
     for name, value in vars(docboltz.errors).items():
         if inspect.isclass(value) and issubclass(value, Exception):
             names.append(f"docboltz.errors.{name}")
@@ -61,8 +62,6 @@ def _public_names() -> list[str]:
             own = getattr(value, "__module__", None) == module.__name__
             if own and not name.startswith("_") and callable(value):
                 names.append(f"{module.__name__}.{name}")
-    for entry in ("comparison.compare", "tuning.tune", "reproduction.reproduce"):
-        names.append(f"docboltz.experiments.{entry}")
     return names
 
 
