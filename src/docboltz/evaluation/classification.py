@@ -25,7 +25,7 @@ from docboltz.evaluation.labels import label_matrix, require_same_labels
 from docboltz.evaluation.logistic import fit_logistic, logits
 
 FIXED_C = 0.01
-"""The inverse strength of the L2 penalty behind the figures in README.md and docs/training.md.
+"""The inverse strength of the L2 penalty behind the figures in the lab notes on training.
 
 On RCV1 (25,000 documents, 103 labels) mean average precision at .003, .01, .03 and .1 was .710,
 .713, .702, .689 for LSI 512 and .684, .702, .710, .706 for Over-Replicated Softmax 512: no value is

@@ -117,7 +117,7 @@ def policy_from_dict(description: Mapping[str, Any]) -> LatentWords:
 
 
 def automatic_latent_words(mean_length: float) -> FixedLatentWords:
-    """M = 5 · mean length, from 50 to 100: what "auto" stands for; docs/training.md has the trials.
+    """M = 5 · mean length, from 50 to 100: what "auto" stands for; the lab notes have the trials.
 
     >>> [automatic_latent_words(n).m for n in (5, 10, 16, 92, 3000)]
     [50, 50, 80, 100, 100]

@@ -32,7 +32,7 @@ from docboltz.training.schedules import decayed_rate, gibbs_steps
 @dataclass(frozen=True)
 class Pretraining:
     """How contrastive divergence is run. All schedules count updates: time grows with the
-    vocabulary and the length of documents, not with their number. docs/training.md says how the
+    vocabulary and the length of documents, not with their number. The lab notes say how the
     defaults were chosen."""
 
     updates: int = 3000
