@@ -11,12 +11,12 @@ import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
-import docboltz.experiments
 import pytest
 
 import docboltz
 import docboltz.baselines
 import docboltz.errors
+import docboltz.experiments
 from docboltz.cli.options import RECIPES
 
 ROOT = Path(__file__).parents[1]

@@ -11,7 +11,7 @@ from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.errors import InvalidParameter
 from docboltz.evaluation import topic_words as module
 from docboltz.evaluation.topic_words import topic_words
-from docboltz.text_model import describe_topics
+from docboltz.fitting import describe_topics
 
 
 def data(seed, n=50, n_words=8, n_features=3):

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from docboltz.cli.corpus_options import CorpusSource, WordOptions, spelled_options
+from docboltz.cli.corpus_options import CorpusSource, WordOptions
 from docboltz.cli.options import Device, Json, Quiet, Seed, Updates, require_recipe, whole_numbers
 from docboltz.cli.output import print_json, print_table, remark, remark_split
-from docboltz.cli.reading import reads_corpus, remark_reading
+from docboltz.cli.reading import reads_corpus, remark_reading, spelled_options
 
 
 @reads_corpus
