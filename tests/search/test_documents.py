@@ -105,7 +105,7 @@ def test_damage_is_found(file: Path) -> None:
         {"id": ["a", "b"], "labels": [["x"]] * 2, "text": ["t"] * 2},
         {"id": pa.array([], pa.string()), "labels": pa.array([], pa.list_(pa.string()))},
     ],
-    ids=str,
+    ids=["no text", "null text", "null labels", "flat labels", "number", "more", "empty"],
 )
 def test_a_parquet_file_of_other_things_is_refused(
     tmp_path: Path, columns: dict[str, object]
