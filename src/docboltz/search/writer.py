@@ -145,7 +145,9 @@ class StoreWriter:
             )
         self._documents.close()
         self._features.close()
-        WordIndex.of(csr_array(vstack(self._counts, format="csr"))).save(self._build.path)
+        counts = csr_array(vstack(self._counts, format="csr"))
+        self._counts.clear()  # weighing them takes room
+        WordIndex.of(counts).save(self._build.path)
         content = {
             "n_documents": self.n_documents,
             "n_features": self.n_features,
