@@ -33,14 +33,14 @@ WHAT_TO_DO = (
 )
 
 
-def load_rcv1(path: Path | None, max_words: int, seed: int, say: Callable[[str], None]) -> Split:
+def load_rcv1(path: Path | None, max_words: int, seed: int, log: Callable[[str], None]) -> Split:
     """Training and test counts of the most frequent terms of the training documents."""
     if path is None:
-        corpus = _full(None, say)
+        corpus = _full(None, log)
     elif all((path / name).is_file() for name in _LOCAL):
         corpus = _local(path)
     elif (path / "RCV1").is_dir():
-        corpus = _full(path, say)
+        corpus = _full(path, log)
     else:
         raise InvalidCorpus(f"{path} does not hold RCV1-v2.", hint=WHAT_TO_DO)
     train, test = split(corpus, N_TEST.get(len(corpus), 0.1), seed)
@@ -76,10 +76,10 @@ def _local(folder: Path) -> Corpus:
     return _corpus(counts, topics, names, [str(i) for i in range(counts.shape[0])])
 
 
-def _full(data_home: Path | None, say: Callable[[str], None]) -> Corpus:
+def _full(data_home: Path | None, log: Callable[[str], None]) -> Corpus:
     from sklearn.datasets import fetch_rcv1
 
-    say("Loading RCV1-v2 through scikit-learn (656 MB to download the first time)")
+    log("Loading RCV1-v2 through scikit-learn (656 MB to download the first time)")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # one for every retry; the error says it all
@@ -89,12 +89,12 @@ def _full(data_home: Path | None, say: Callable[[str], None]) -> Corpus:
             )
     except (OSError, EOFError) as error:  # no network is an OSError too
         raise InvalidCorpus(f"RCV1-v2 could not be loaded: {error}.", hint=WHAT_TO_DO) from error
-    counts = _recovered(rcv1.data, say)
+    counts = _recovered(rcv1.data, log)
     ids = [str(number) for number in rcv1.sample_id]
     return _corpus(counts, rcv1.target, list(map(str, rcv1.target_names)), ids)
 
 
-def _recovered(weights: Any, say: Callable[[str], None]) -> csr_array:
+def _recovered(weights: Any, log: Callable[[str], None]) -> csr_array:
     cached = cache_folder() / "rcv1" / "counts.npz"
     if cached.is_file():
         counts = csr_array(load_npz(cached))
@@ -102,7 +102,7 @@ def _recovered(weights: Any, say: Callable[[str], None]) -> csr_array:
             return counts
     from docboltz.corpus.recovery import recover_counts
 
-    say("Recovering counts from the weights (minutes, once)")
+    log("Recovering counts from the weights (minutes, once)")
     counts = recover_counts(csr_array(weights))
     with replacing(cached) as target:
         save_npz(target, counts)
