@@ -34,6 +34,8 @@ Load = Callable[[str], Split]
 """Dataset → its documents."""
 Log = Callable[[str], None]
 
+JUDGES = 0.25
+"""Share of the helpers that is kept for judging features while the GPU makes more of them."""
 HELPER_DIED = "a helper process died, perhaps for want of memory; the same command tries again"
 
 
@@ -112,18 +114,19 @@ def run_beside_gpu(trials: Sequence[Trial], load: Load, device: str) -> Iterator
     on_gpu = deque(trial for trial in trials if trial.info.on_device)
     others = [trial for trial in trials if not trial.info.on_device]
     others.sort(key=lambda trial: (-trial.info.cost, -trial.topics))  # the longest begin first
-    tasks = deque(Task(t, attempt, (t, load(t.dataset), "cpu")) for t in others)
-    helpers = Helpers(max(1, cpu_count() - 1))
+    training = deque(Task(t, attempt, (t, load(t.dataset), "cpu")) for t in others)
+    judging: deque[Task] = deque()
+    n = max(2, cpu_count() - 1)
+    helpers = Helpers(n)
     try:
-        while on_gpu or tasks or helpers.busy:
-            helpers.take(tasks)
+        while on_gpu or judging or training or helpers.busy:
+            helpers.take(judging, n)
+            helpers.take(training, n - max(1, round(JUDGES * n)) if on_gpu else n)
             if on_gpu:
                 trial = on_gpu.popleft()
                 split = load(trial.dataset)
                 record, features = train(trial, split, device)
-                # What the GPU is done with goes first: it is nearest to being kept.
-                tasks.appendleft(Task(trial, judge, (record, features, split, "cpu")))
-                helpers.take(tasks)
+                judging.append(Task(trial, judge, (record, features, split, "cpu")))
             else:
                 helpers.wait()
             yield from helpers.ready(load)
@@ -151,9 +154,9 @@ class Helpers:
         """Whether anything is being done, or is done and not fetched."""
         return bool(self._busy)
 
-    def take(self, tasks: deque[Task]) -> None:
-        """Begin as many tasks as there are helpers for."""
-        while tasks and len(self._busy) < self._n:
+    def take(self, tasks: deque[Task], most: int) -> None:
+        """Begin tasks until so many helpers are busy."""
+        while tasks and len(self._busy) < most:
             task = tasks.popleft()
             self._busy[self._submit(task)] = task
 
