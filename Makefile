@@ -9,7 +9,7 @@ demo: .venv/.installed  ## train a model, show its topics, search with it
 	$(BIN)/docboltz demo
 
 test: $(DEV)     ## every test, on all cores; ARGS="--slow" adds those that take minutes
-	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 $(ARGS)
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal $(ARGS)
 
 check: $(DEV)    ## style, types and the direction of imports
 	$(BIN)/ruff check .
@@ -22,7 +22,7 @@ format: $(DEV)   ## let ruff fix what it can
 	$(BIN)/ruff format .
 
 docs: .venv/.with-docs  ## build the site into site/
-	$(BIN)/mkdocs build --strict --site-dir site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir site
 
 clean:           ## remove the environment, the site and every cache
 	rm -rf .venv site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -9,6 +9,7 @@ from pathlib import Path
 # Two test processes on two cores, or one: sums are taken in the same order, and nobody waits.
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch looks
 
+import hypothesis
 import pytest
 import torch
 
@@ -31,6 +32,8 @@ POLICIES = [
     LatentWordsUpTo(9),
 ]
 
+hypothesis.settings.register_profile("busy", deadline=None)  # other tests run meanwhile
+hypothesis.settings.load_profile("busy")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell's background job ignores Ctrl-C, and so would every command the tests interrupt.

@@ -33,7 +33,7 @@ def test_a_tenth_of_the_documents_is_the_usual_window():
     assert by_length(np.zeros(5), np.arange(5)).window == 1
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 30), window=st.integers(1, 40))
 def test_a_moving_mean_is_the_mean_of_what_the_window_covers(seed, n, window):
     values = np.random.default_rng(seed).random(n)

@@ -68,7 +68,7 @@ def test_precision_at_recall_by_hand():
     assert found.mean_precision_at_recall == pytest.approx(number / (100 + number))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(2, 40))
 def test_precision_at_recall_is_read_at_the_first_rank_that_reaches_it(seed, n):
     relevant = np.random.default_rng(seed).random(n) < 0.4
@@ -131,7 +131,7 @@ def test_centring_subtracts_the_mean_of_the_database():
     assert not np.allclose(plain.average_precision, centred.average_precision, equal_nan=True)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(2, 40))
 def test_agrees_with_scikit_learn(seed, n):
     rng = np.random.default_rng(seed)
@@ -230,7 +230,7 @@ def test_multilabel_ties_come_in_the_order_of_rows(device):
     assert found.average_precision == pytest.approx([1, 1 / 4])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(2, 40), n_labels=st.integers(1, 6))
 def test_multilabel_agrees_with_scikit_learn(seed, n, n_labels):
     rng = np.random.default_rng(seed)

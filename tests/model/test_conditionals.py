@@ -142,7 +142,7 @@ def test_an_empty_document_has_a_finite_answer() -> None:
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @given(seed=st.integers(0, 10_000))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_sparse_is_dense(dtype: torch.dtype, seed: int) -> None:
     p = random_parameters(4, 7, seed=seed).to("cpu", dtype)
     dense = random_counts(5, 7, seed=seed).to(dtype)
@@ -158,7 +158,7 @@ def test_sparse_is_dense(dtype: torch.dtype, seed: int) -> None:
 
 
 @given(seed=st.integers(0, 10_000))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_renaming_words_changes_nothing(seed: int) -> None:
     p, counts = random_parameters(3, 6, seed=seed), random_counts(4, 6, seed=seed)
     order = torch.randperm(6, generator=torch.Generator().manual_seed(seed))

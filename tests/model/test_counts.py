@@ -10,7 +10,7 @@ from tests.model.test_conditionals import sparse
 
 
 @given(picks=st.lists(st.integers(0, 5), max_size=12), seed=st.integers(0, 100))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_rows_picks_any_documents_in_any_order(picks: list[int], seed: int) -> None:
     dense = random_counts(6, 4, seed=seed)
     dense[2] = 0  # an empty document must not shift its neighbours

@@ -4,6 +4,22 @@ import pytest
 import torch
 
 from docboltz.training.graphs import Replay
+from tests.training.fake_graphs import fake_cuda_graphs
+
+
+@pytest.fixture
+def graph_device(monkeypatch: pytest.MonkeyPatch) -> str:
+    """Where functions are recorded and replayed."""
+    if torch.cuda.is_available():
+        return "cuda"
+    fake_cuda_graphs(monkeypatch)
+    return "cpu"
+
+
+@pytest.fixture(params=["plain", "graphs"])
+def device(request: pytest.FixtureRequest) -> str:
+    """The CPU, where functions are just called, and a device with graphs."""
+    return "cpu" if request.param == "plain" else request.getfixturevalue("graph_device")
 
 
 def test_a_replayed_function_does_what_a_call_does(device: str) -> None:
@@ -33,11 +49,10 @@ def test_a_replayed_function_does_what_a_call_does(device: str) -> None:
     assert total.tolist() == [8] * 3
 
 
-@pytest.mark.gpu
-def test_a_function_is_called_twice_and_then_replayed() -> None:
+def test_a_function_is_called_twice_and_then_replayed(graph_device: str) -> None:
     """Once to warm up, once to record: Python has no part in what follows."""
-    calls, total = [], torch.zeros(1, device="cuda")
-    replay = Replay(torch.Generator("cuda"), {"total": total})
+    calls, total = [], torch.zeros(1, device=graph_device)
+    replay = Replay(torch.Generator(graph_device), {"total": total})
 
     def add() -> None:
         calls.append(1)
