@@ -85,7 +85,7 @@ def finetuning_from_data() -> MaximumLikelihood:
     )
 
 
-# A pool begins with thousands of sweeps: minutes for the interpreter.
+# A pool of 25 chains warms up by 120 sweeps: half a minute and more for the interpreter.
 PHASES = pytest.mark.parametrize(
     "make", [pretraining, pytest.param(finetuning, marks=pytest.mark.gpu), finetuning_from_data]
 )
