@@ -68,7 +68,7 @@ class Asking:
             raise ValueError(
                 f"{len(self._topics)} topics and {len(self.vocabulary)} words for {F} × {K} weights"
             )
-        self.path = None if path is None else Path(path)
+        self.path = None if path is None else Path(path).absolute()
         self._arrays, self._settings = arrays, settings
         self._store: SearchStore | None = None
         self._temporary: Path | None = None

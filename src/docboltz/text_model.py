@@ -155,9 +155,9 @@ class TextModel(Asking):
 
         store = self._find_store()
         save_model(folder, self._arrays, self._settings)
-        if store is not None and Path(folder) / SEARCH != store.path:
+        if store is not None and (Path(folder) / SEARCH).absolute() != store.path:
             copy_store(store, Path(folder) / SEARCH)
-        self.path, self._store, self._temporary = Path(folder), None, None
+        self.path, self._store, self._temporary = Path(folder).absolute(), None, None
 
     @property
     def estimator(self) -> TopicModel:
