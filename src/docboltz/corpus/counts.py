@@ -43,6 +43,9 @@ class Corpus:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def __repr__(self) -> str:
+        return f"Corpus({len(self):,} documents, {len(self.vocabulary):,} words)"
+
     @property
     def n_empty(self) -> int:
         """Documents without a single word of the vocabulary."""

@@ -75,6 +75,10 @@ class TextDataset:
     """The analysis that results on this collection are usually reported for."""
     max_words: int
 
+    def __repr__(self) -> str:
+        sizes = f"{len(self.train):,} training and {len(self.test):,} test documents"
+        return f"TextDataset({self.info.name!r}: {sizes})"
+
     def counted(
         self,
         *,

@@ -7,14 +7,15 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, get_args
 
 from docboltz.errors import InvalidParameter, require
+from docboltz.settings import ShortRepr
 
 Format = Literal["files", "csv", "tsv", "jsonl", "parquet", "lines"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 """`files`: every file is one document. `lines`: every line is."""
 
 
-@dataclass(frozen=True)
-class ReadOptions:
+@dataclass(frozen=True, repr=False)
+class ReadOptions(ShortRepr):
     """Everything that `docboltz.read` can be told. None means: find out.
 
     >>> ReadOptions(text=["title", "body"], delimiter="tab")
@@ -61,14 +62,6 @@ class ReadOptions:
         check(self.delimiter is None or usable, "delimiter", "one character, or 'tab'")
         for name in ("header", "quotes"):
             check(isinstance(getattr(self, name), bool), name, "True or False")
-
-    def __repr__(self) -> str:
-        return f"ReadOptions({', '.join(f'{k}={v!r}' for k, v in self.given().items())})"
-
-    def given(self) -> dict[str, Any]:
-        """The options that are not as they are by default."""
-        values = ((field, getattr(self, field.name)) for field in fields(self))
-        return {field.name: value for field, value in values if value != field.default}
 
     def to_dict(self) -> dict[str, Any]:
         """All options as JSON can hold them."""

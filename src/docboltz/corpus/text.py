@@ -22,6 +22,7 @@ from docboltz.corpus.languages import (
     stop_word_list,
 )
 from docboltz.errors import InvalidParameter, require
+from docboltz.settings import ShortRepr
 
 BLOCK = 1 << 20
 """Characters cut at a time: a document of 50 MB must not become ten million strings at once."""
@@ -29,8 +30,8 @@ REMEMBERED = 1 << 20
 """Distinct words whose fate is remembered; a server that never stops must not grow forever."""
 
 
-@dataclass(frozen=True)
-class TextAnalysis:
+@dataclass(frozen=True, repr=False)
+class TextAnalysis(ShortRepr):
     """The settings that turn a text into terms. Callable, hashable, picklable; saved with a model.
 
     Words are runs of letters, digits and combining marks of any script; everything else separates

@@ -82,6 +82,12 @@ class Perplexity:
     log_partition: LogPartition | None = None
     """log ζ for every length, with its diagnostics; None for models that need no ζ."""
 
+    def __repr__(self) -> str:
+        error = "?" if math.isnan(self.error) else f"{self.error:.3g}"
+        return (
+            f"Perplexity({self.value:.6g} ± {error}, {self.method}, {self.n_documents:,} documents)"
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """The figure, its errors and what is known of log ζ, as JSON can hold it: it has no NaN."""
         zeta = self.log_partition

@@ -67,6 +67,10 @@ class LogPartition:
     missed: Tensor
     """Share of ζ(D) that particles lack, by more than three errors, and modes add: (L,)."""
 
+    def __repr__(self) -> str:
+        most = f"lengths up to D = {float(self.d.max()):g}" if len(self.d) else "no length"
+        return f"LogPartition({len(self.d)} {most}, largest error {float(self.error.max()):.2g})"
+
     def at(self, index: Tensor) -> LogPartition:
         """The lengths with these numbers."""
         return replace(

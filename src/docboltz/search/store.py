@@ -98,6 +98,9 @@ class SearchStore:
     def __len__(self) -> int:
         return self.n_documents
 
+    def __repr__(self) -> str:
+        return f"SearchStore({len(self):,} documents, in {str(self.path)!r})"
+
     @property
     def n_wordless(self) -> int:
         """Documents without a word of the vocabulary: never a hit."""

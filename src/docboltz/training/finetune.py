@@ -25,6 +25,7 @@ from docboltz.model.parameters import Gradient, Parameters
 from docboltz.sampling.chains import draw_topics, gibbs_sweep, sample_topics
 from docboltz.sampling.pool import ChainPool, start_pool, sweep, travelled, visit_modes
 from docboltz.sampling.words import sample_word_shares
+from docboltz.settings import ShortRepr
 from docboltz.training.documents import Batch, Documents
 from docboltz.training.optimizers import Adam
 from docboltz.training.schedules import decayed_rate
@@ -37,8 +38,8 @@ MEMORY = 50
 """Updates that the mean of g at each rung looks back."""
 
 
-@dataclass(frozen=True)
-class Finetuning:
+@dataclass(frozen=True, repr=False)
+class Finetuning(ShortRepr):
     """How maximum-likelihood training is run, after pretraining."""
 
     updates: int = 3000

@@ -24,13 +24,14 @@ from docboltz.model.counts import dense, word_frequency
 from docboltz.model.parameters import Parameters
 from docboltz.sampling.chains import draw_topics, topic_mean_of_shares
 from docboltz.sampling.words import sample_word_shares
+from docboltz.settings import ShortRepr
 from docboltz.training.documents import Batch, Documents
 from docboltz.training.optimizers import Momentum
 from docboltz.training.schedules import decayed_rate, gibbs_steps
 
 
-@dataclass(frozen=True)
-class Pretraining:
+@dataclass(frozen=True, repr=False)
+class Pretraining(ShortRepr):
     """How contrastive divergence is run. All schedules count updates: time grows with the
     vocabulary and the length of documents, not with their number. The lab notes say how the
     defaults were chosen."""
