@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, load_npz
+from scipy.sparse import csr_array
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.preprocessing import MultiLabelBinarizer
 
@@ -40,6 +40,7 @@ QUERY_LENGTHS = {"document": None, "6 words": 6, "3 words": 3}
 N_TOPICS = 128
 MOST_QUERIES = 2000
 QUERIES_AT_ONCE = 250
+ALL_WORDS = 1_000_000
 
 Rows = NDArray[np.int64]
 Measures = NDArray[np.float64]
@@ -91,13 +92,13 @@ def short(path: Path) -> tuple[Part, Part]:
 
 
 def reuters(folder: Path) -> tuple[Part, Part]:
-    """RCV1-v2, the 10,000 most frequent words; 2,579 documents drawn by seed 0 are to test."""
-    # Stored as small unsigned integers, which sums and signs would overflow.
-    counts = csr_array(load_npz(folder / "counts.npz")).astype(np.int64)
-    labels = csr_array(load_npz(folder / "topics.npz")).astype(np.int64)
-    learn, ask = draw(np.random.RandomState(0).permutation(counts.shape[0])[2579:])
+    """RCV1-v2: the training part, and of its words the 10,000 most frequent where nobody asks."""
+    train = load_dataset("rcv1", path=folder, max_words=ALL_WORDS).train
+    learn, ask = draw(np.arange(len(train)))
+    counts = train.counts.astype(np.int64)
     frequent = np.sort(np.argsort(-counts[learn].sum(0), kind="stable")[:10_000])
     counts = counts[:, frequent]
+    labels = csr_array(MultiLabelBinarizer(sparse_output=True).fit_transform(train.labels))
     return Part(counts[learn], labels[learn]), Part(counts[ask], labels[ask])
 
 

@@ -110,7 +110,7 @@ def model_with(features):
     rows = iter(features)
     return SimpleNamespace(
         components_=np.zeros((features.shape[1], 2)),
-        transform=lambda counts: np.array([next(rows) for _ in range(counts.shape[0])]),
+        transform=lambda counts, *_: np.array([next(rows) for _ in range(counts.shape[0])]),
     )
 
 
@@ -212,6 +212,39 @@ def test_an_interrupt_leaves_the_model_that_was_there_alone(tmp_path):
     assert len(SearchStore.open(tmp_path / "model-interrupted" / "search")) == 6
 
 
+def test_training_may_be_interrupted_again_and_again(tmp_path):
+    """The same call goes on every time, whatever earlier ones left."""
+    out = tmp_path / "model"
+    for _ in range(3):
+        model = Interrupted(2, pretraining=Pretraining(updates=3), random_state=0, device="cpu")
+        with pytest.raises(TrainingInterrupted, match=f"model in {out} is usable"):
+            fit(DOCUMENTS, out, model)
+    fit(DOCUMENTS, out, restart=True)
+    assert not (tmp_path / "model-interrupted").exists()
+    with pytest.raises(InvalidParameter, match="a model in"):
+        fit(DOCUMENTS, out)
+
+
+def test_the_callers_estimator_is_left_alone(tmp_path):
+    own = estimator()
+    first = fit(DOCUMENTS, tmp_path / "model", own)
+    before = first.transform(["hockey bread"])
+    fit(list(reversed(DOCUMENTS)), None, own)
+    assert not hasattr(own, "components_")
+    assert own.checkpoint is None
+    assert first.estimator.checkpoint is None
+    assert np.array_equal(first.transform(["hockey bread"]), before)
+
+
+def test_topics_are_centred_as_they_are_searched(tmp_path):
+    model = OverReplicatedSoftmax(
+        4, pretraining=Pretraining(updates=50), inference="mean_field", random_state=0, device="cpu"
+    )
+    fitted = fit(DOCUMENTS, None, model)
+    counts = fitted.count(DOCUMENTS).without_empty().counts
+    assert fitted.activity == pytest.approx(fitted.estimator.transform(counts, "fast").mean(0))
+
+
 def test_an_interrupt_before_the_first_update_leaves_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(Interrupted, "learnt_something", False)
     with pytest.raises(KeyboardInterrupt):
@@ -227,7 +260,7 @@ def test_a_model_that_could_not_be_indexed_is_kept_and_said_to_be(tmp_path, monk
     monkeypatch.setattr(StoreWriter, "append", refuse)
     with pytest.raises(type(error), match="is complete, but its documents cannot") as raised:
         fit(DOCUMENTS, tmp_path / "model")
-    assert str(raised.value).startswith(f"{error} The" if str(error) else "the")
+    assert str(raised.value).startswith("The disk is full. The" if error.args else "the")
     assert docboltz.open(tmp_path / "model").topics()
 
 

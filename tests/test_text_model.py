@@ -1,6 +1,9 @@
 """The front door: text in; hits, topics, words and features out."""
 
+import copy
 import json
+import pickle
+import shutil
 import subprocess
 import sys
 
@@ -15,6 +18,7 @@ from docboltz.corpus.text import TextAnalysis
 from docboltz.errors import InvalidCorpus, InvalidModelFile, InvalidParameter
 from docboltz.files import digest
 from docboltz.fitting import WORDS_PER_TOPIC
+from docboltz.storage import save_model
 from docboltz.text_model import TextModel
 
 TEXTS = [
@@ -230,14 +234,78 @@ def test_a_saved_model_can_be_saved_elsewhere_with_its_collection(tmp_path, text
 
 def test_the_collection_of_another_model_is_not_searched(tmp_path, text_model):
     text_model.save(tmp_path / "model")
-    other = fitted(model=estimator().set_params(random_state=1))
-    other.estimator.save(tmp_path / "counts")
-    other._store = None
-    other._temporary = None
-    other.save(tmp_path / "model")  # a model without a collection, where another had one
+    arrays, settings = describe_model(text_model)
+    save_model(tmp_path / "model", {**arrays, "components": arrays["components"] + 1}, settings)
     with pytest.raises(InvalidModelFile, match="made with another model"):
         docboltz.open(tmp_path / "model").search("bread")
     assert "nothing to search" in repr(docboltz.open(tmp_path / "model"))
+
+
+def describe_model(model):
+    return model._arrays, model._settings
+
+
+def test_models_that_take_turns_in_a_folder_keep_their_collections(tmp_path):
+    one, other = fitted(), fitted(model=estimator().set_params(random_state=1))
+    expected = one.search("bread")
+    for model in (one, other, one):
+        model.save(tmp_path / "model")
+        assert model.search("bread")
+    assert docboltz.open(tmp_path / "model").search("bread") == expected
+
+
+def test_a_damaged_collection_is_neither_copied_nor_dropped(tmp_path):
+    model = fitted(folder=tmp_path / "model")
+    file = next((tmp_path / "model" / "search").glob("build-*/features.f32"))
+    data = bytearray(file.read_bytes())
+    data[5] ^= 1
+    file.write_bytes(data)
+    with pytest.raises(InvalidModelFile, match="was changed"):
+        model.save(tmp_path / "copy")
+    file.write_bytes(data[:-4])
+    with pytest.raises(InvalidModelFile, match="bytes"):
+        docboltz.open(tmp_path / "model").save(tmp_path / "copy")
+
+
+def test_a_collection_elsewhere_is_not_followed(tmp_path):
+    fitted(folder=tmp_path / "victim")
+    trap = fitted(folder=tmp_path / "trap")
+    shutil.rmtree(tmp_path / "trap" / "search")
+    (tmp_path / "trap" / "search").symlink_to(tmp_path / "victim" / "search")
+    for use in (
+        lambda: trap.index(TEXTS),
+        lambda: docboltz.open(tmp_path / "trap").search("bread"),
+    ):
+        with pytest.raises(InvalidModelFile, match="is a link"):
+            use()
+
+
+def test_a_damaged_manifest_can_be_replaced(tmp_path, text_model):
+    text_model.save(tmp_path / "model")
+    (tmp_path / "model" / "model.json").write_text('{"format": "docbo')
+    text_model.save(tmp_path / "model")
+    assert docboltz.open(tmp_path / "model").search("bread")
+
+
+def test_a_model_can_be_pickled_and_copied(tmp_path):
+    model = fitted(folder=tmp_path / "model")
+    hits = model.search("bread")
+    for twin in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+        assert twin.search("bread") == hits
+        assert np.array_equal(twin.transform(TEXTS), model.transform(TEXTS))
+
+
+def test_saved_reading_options_hold_for_frames_and_for_what_read_was_not_told(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"title": TEXTS, "body": ["flour"] * 4})
+    model = fitted(docboltz.read(frame, text=["title", "body"]))
+    expected = model.count(model.read(frame)).counts
+    assert expected.sum() > model.count(docboltz.read(frame, text="title")).counts.sum()
+    assert (model.count(frame).counts != expected).nnz == 0
+    frame.to_csv(tmp_path / "x.csv", index=False)
+    documents = docboltz.read(tmp_path / "x.csv")
+    assert (model.count(documents).counts != expected).nnz == 0
+    assert documents.report.documents == 4
 
 
 def test_either_kind_of_model_comes_back_as_it_was(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
@@ -65,6 +66,8 @@ class Topic:
         if not (isinstance(words, list) and all(isinstance(word, str) for word in words)):
             raise TypeError("the words of a topic are a list of strings")
         numbers = float(saved["sharpness"]), float(saved["activity"])
+        if not all(map(math.isfinite, numbers)):
+            raise ValueError("sharpness and activity of a topic are finite")
         return cls(int(saved["topic"]), tuple(words), *numbers)
 
     def to_dict(self) -> dict[str, Any]:

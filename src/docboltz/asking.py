@@ -35,6 +35,7 @@ from docboltz.files import StrPath
 from docboltz.light import LightModel
 from docboltz.search.nearest import Best
 from docboltz.search.store import WEIGHTS, By, SearchStore
+from docboltz.search.writer import STORE
 from docboltz.storage import Arrays, fingerprint_of
 
 SEARCH = "search"
@@ -120,7 +121,7 @@ class Asking:
 
     def count(self, texts: Any) -> Corpus:
         """Count the words of texts; words outside the vocabulary are left out."""
-        documents = as_documents(texts, f"{type(self).__name__}.count")
+        documents = as_documents(texts, f"{type(self).__name__}.count", self.reading)
         return count(documents, self.analysis, vocabulary=self.vocabulary)
 
     def unknown_words(self, text: str) -> list[str]:
@@ -156,6 +157,8 @@ class Asking:
     def store_folder(self) -> Path:
         """Where the collection that is searched is, or will be."""
         if self.path is not None:
+            if (self.path / SEARCH).is_symlink():  # it would lead out of the model's folder
+                raise STORE.unusable(self.path / SEARCH, "is a link")
             return self.path / SEARCH
         if self._temporary is None:
             raise InvalidParameter(

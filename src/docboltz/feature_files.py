@@ -47,7 +47,7 @@ def save_features(
     known = inference in (None, "fast", "mean_field")
     require(known, "save_features", "inference", "'fast' or 'mean_field'", inference)
     transform = model.estimator.transform
-    stream = as_documents(documents, "TextModel.save_features")
+    stream = as_documents(documents, "TextModel.save_features", model.reading)
     how = {"analysis": model.analysis, "vocabulary": model.vocabulary}
     with replacing(out) as file:  # a place that cannot be written is found before the work
         corpus = count_documents(stream, None, verbose=verbose, **how)

@@ -243,6 +243,7 @@ class Bundle:
                 build = Build(self, path)
                 try:
                     build.path.mkdir()
+                    sync(path.parent)  # where a new folder got its name
                     yield build
                 finally:
                     self._remove_unused(path, build.path)
@@ -256,10 +257,11 @@ class Bundle:
         path = Path(folder)
         if not self.exists(path) or self._is_foreign(path):
             return
-        (path / self.manifest).unlink(missing_ok=True)
-        for entry in path.iterdir():
-            if _BUILD.fullmatch(entry.name):
-                shutil.rmtree(entry, ignore_errors=True)
+        with self._locked(path):
+            (path / self.manifest).unlink(missing_ok=True)
+            for entry in path.iterdir():
+                if _BUILD.fullmatch(entry.name):
+                    shutil.rmtree(entry, ignore_errors=True)
         (path / LOCK).unlink(missing_ok=True)
         if not any(path.iterdir()):
             path.rmdir()
@@ -355,8 +357,9 @@ class Bundle:
             described = self._described(folder / self.manifest)
         except InvalidModelFile:
             names = {entry.name for entry in folder.iterdir()}
-            ours = {name for name in names if _BUILD.fullmatch(name)} | {LOCK, *self.also}
-            return bool(names - ours)
+            ours = {name for name in names if _BUILD.fullmatch(name) or name == LOCK}
+            damaged = {self.manifest} if ours else set()  # beside a build it was ours
+            return bool(names - ours - damaged - {*self.also})
         return not (isinstance(described, dict) and described.get("format") == self.format)
 
     @contextmanager

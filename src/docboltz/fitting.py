@@ -22,6 +22,7 @@ from docboltz.errors import (
     DocboltzError,
     EmptyDocumentsWarning,
     InvalidCorpus,
+    InvalidModelFile,
     InvalidParameter,
     OtherRun,
     TrainingDiverged,
@@ -93,12 +94,13 @@ def fit(
         state, stopped = _train(estimator, corpus)
         if stopped is not None and out is None:
             raise stopped
-        if stopped is not None and out is not None and MODEL.exists(out):
+        if stopped is not None and out is not None and _holds_whole_model(out):
             out = interrupted_folder(out)
         arrays, settings = describe(estimator)
         settings["text"] = {
             "analysis": analysis.to_dict(),
             "reading": reading.to_dict(),
+            "interrupted": stopped is not None,
             "vocabulary": list(corpus.vocabulary.words),
             "forms": list(corpus.vocabulary.forms),
             "topics": [topic.to_dict() for topic in describe_topics(estimator, corpus)],
@@ -114,13 +116,18 @@ def fit(
             folder_of_store = model.make_store_folder()
             write_store(model, corpus, texts, folder_of_store, verbose=verbose)
         except (DocboltzError, KeyboardInterrupt) as error:
+            complete = (
+                f"model in {out} is complete, but its documents cannot be searched yet: "
+                f"'docboltz index {out} CORPUS' makes them so."
+            )
             if out is None:
                 raise
-            cause = f"{error} The" if str(error) else "the"
-            raise type(error)(
-                f"{cause} model in {out} is complete, but its documents cannot be searched yet: "
-                f"'docboltz index {out} CORPUS' makes them so."
-            ) from error
+            if isinstance(error, DocboltzError):
+                error.hint = f"{error.hint} The {complete}".strip()
+                raise
+            raise KeyboardInterrupt(f"the {complete}") from error
+        finally:
+            estimator.set_params(checkpoint=None)  # what is done with it now needs none
     if stopped is not None:
         kept = f" The model that was in {folder} is untouched." if str(out) != str(folder) else ""
         raise TrainingInterrupted(
@@ -148,7 +155,7 @@ def describe_topics(model: TopicModel, corpus: Corpus) -> tuple[Topic, ...]:
     for begin in range(0, len(corpus), BLOCK_DOCUMENTS):
         counts = corpus.counts[begin : begin + BLOCK_DOCUMENTS]
         counts = counts[np.diff(counts.indptr) > 0]
-        tally.add(model.transform(counts), counts)
+        tally.add(model.transform(counts, "fast"), counts)  # as documents are searched
     topics = []
     for j in range(F):
         bits = tally.divergence(j)
@@ -178,9 +185,7 @@ def _prepare(out: Path, *, replace: bool, restart: bool) -> Path:
     """Refuse, before the work, what could not be saved; say where the state of training goes."""
     MODEL.require_writable(out)
     checkpoint = checkpoint_folder(out)
-    # Beside a checkpoint the model in OUT is the interrupted one, unless that was put elsewhere.
-    interrupted = CHECKPOINT.exists(checkpoint) and not MODEL.exists(interrupted_folder(out))
-    if MODEL.exists(out) and not (replace or interrupted):
+    if _holds_whole_model(out) and not replace:
         raise InvalidParameter(
             f"There is a model in {out} already.",
             hint="Name another folder, or add {replace=True}.",
@@ -189,6 +194,16 @@ def _prepare(out: Path, *, replace: bool, restart: bool) -> Path:
     if restart:
         CHECKPOINT.remove(checkpoint)
     return checkpoint
+
+
+def _holds_whole_model(folder: Path) -> bool:
+    """Tell whether there is a model that is not what an interrupted training left of one."""
+    if not MODEL.exists(folder):
+        return False
+    try:
+        return MODEL.open(folder).content["text"]["interrupted"] is not True
+    except (InvalidModelFile, KeyError, TypeError):  # whatever it is, it is not for us to remove
+        return True
 
 
 def _several(documents: Iterable[Document]) -> Iterable[Document]:

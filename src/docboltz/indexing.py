@@ -7,7 +7,6 @@ features are known.
 from __future__ import annotations
 
 import json
-import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
@@ -20,8 +19,7 @@ from docboltz.corpus.document import Document
 from docboltz.corpus.readers import as_documents
 from docboltz.errors import InvalidParameter
 from docboltz.progress import progress_bar
-from docboltz.search.store import SearchStore
-from docboltz.search.writer import STORE, StoreWriter
+from docboltz.search.writer import StoreWriter
 from docboltz.storage import fingerprint
 
 if TYPE_CHECKING:
@@ -69,7 +67,7 @@ def count_documents(
 
 def index_documents(model: TextModel, documents: Any, folder: Path, *, verbose: bool) -> Corpus:
     """Make `documents` the collection in `folder` that the model searches."""
-    stream = as_documents(documents, "TextModel.index")
+    stream = as_documents(documents, "TextModel.index", model.reading)
     with Texts() as texts:
         corpus = count_documents(
             stream,
@@ -118,11 +116,3 @@ def write_store(
                 list(islice(lines, end - begin)),
             )
             update(end, len(corpus))
-
-
-def copy_store(store: SearchStore, folder: Path) -> None:
-    """Put a copy of a store into another folder; replace one there."""
-    with STORE.saving(folder) as build:
-        for name in STORE.files:
-            shutil.copyfile(store.opened.file(name), build.path / name)
-        build.publish(store.opened.content)

@@ -43,6 +43,8 @@ class LightModel:
             array = arrays[name]
             if array.shape != shape or array.dtype != np.float32 or not np.isfinite(array).all():
                 raise ValueError(f"{name} must be finite float32 of shape {shape}")
+        if not (arrays["word_frequency"] > 0).all():
+            raise ValueError("every word has a frequency above 0")
         return cls(
             W,
             arrays["intercept_hidden"],

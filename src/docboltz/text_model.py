@@ -7,6 +7,7 @@ torch nor scikit-learn; the verbs that do import them when they are called.
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
 import weakref
 from pathlib import Path
@@ -23,7 +24,7 @@ from docboltz.corpus.readers import Documents, read
 from docboltz.corpus.text import TextAnalysis
 from docboltz.errors import InvalidCorpus, InvalidModelFile, InvalidParameter
 from docboltz.files import StrPath
-from docboltz.search.store import SearchStore
+from docboltz.search.writer import STORE
 from docboltz.storage import MODEL, Arrays, load_model, save_model
 
 if TYPE_CHECKING:
@@ -122,10 +123,11 @@ class TextModel(Asking):
                 device=device,
                 random_state=random_state,
             )
+        own = type(estimator)(**estimator.get_params(deep=False))  # the caller's stays as it is
         return fit(
             cls,
             documents,
-            estimator.set_params(verbose=verbose),
+            own.set_params(verbose=verbose),
             folder=folder,
             analysis=analysis or TextAnalysis(),
             max_words=max_words,
@@ -151,17 +153,18 @@ class TextModel(Asking):
 
     def save(self, folder: StrPath) -> None:
         """Write the model, and the collection it searches, to a folder; replace a model there."""
-        from docboltz.indexing import copy_store
-
-        store = self._find_store()
-        save_model(folder, self._arrays, self._settings)
-        if store is not None and (Path(folder) / SEARCH).absolute() != store.path:
-            copy_store(store, Path(folder) / SEARCH)
-        self.path, self._store, self._temporary = Path(folder).absolute(), None, None
+        MODEL.require_writable(folder)
+        target = Path(folder).absolute()
+        if self._has_store():
+            self.store.copy_to(target / SEARCH)
+        save_model(target, self._arrays, self._settings)
+        self.path, self._store, self._temporary = target, None, None
 
     @property
     def estimator(self) -> TopicModel:
-        """The scikit-learn estimator inside: `OverReplicatedSoftmax`, fitted."""
+        """The scikit-learn estimator inside, fitted. To be used, not to be trained any further:
+        the collection is searched, and saved, with the model as it was fitted.
+        """
         if self._estimator is None:
             from docboltz.device import choose_device
             from docboltz.estimator.models import assemble
@@ -172,8 +175,10 @@ class TextModel(Asking):
         return self._estimator
 
     def __repr__(self) -> str:
-        store = self._find_store()
-        searched = f"{len(store):,} documents to search" if store else "nothing to search"
+        try:
+            searched = f"{len(self.store):,} documents to search"
+        except (InvalidModelFile, InvalidParameter):
+            searched = "nothing to search"
         where = f", in {str(self.path)!r}" if self.path is not None else ""
         return (
             f"{type(self).__name__}({self.n_topics} topics, {len(self.vocabulary):,} words, "
@@ -236,7 +241,8 @@ class TextModel(Asking):
             chosen = np.random.RandomState(random_state).permutation(counts.shape[0])[:n]
             counts = counts[np.sort(chosen)]
         estimator = self.estimator.set_params(verbose=verbose)
-        return estimator.perplexity(counts, method=method, random_state=random_state)
+        found = estimator.perplexity(counts, method=method, random_state=random_state)
+        return dataclasses.replace(found, unigram=estimator.unigram_perplexity(counts))
 
     # ---- documents ----
 
@@ -268,11 +274,17 @@ class TextModel(Asking):
         # By fast inference, whatever the model's own is: queries are inferred so.
         return without_unknown(self.estimator.transform(counts, "fast"), counts)
 
-    def _find_store(self) -> SearchStore | None:
-        try:
-            return self.store
-        except (InvalidModelFile, InvalidParameter):
-            return None
+    def _has_store(self) -> bool:
+        """Tell whether there is a collection, whole or not, of this model and no other."""
+        if self._store is not None:
+            return True
+        if (self.path is None and self._temporary is None) or not STORE.exists(self.store_folder):
+            return False
+        return STORE.open(self.store_folder).content.get("model") == self.fingerprint
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy or a pickle needs; maps of files and a temporary folder are not copied."""
+        return {**vars(self), "_store": None, "_temporary": None}
 
 
 def open(folder: StrPath, *, device: str = "auto") -> TextModel:

@@ -4,6 +4,9 @@ import json
 
 import pytest
 
+from docboltz.baselines import Unigram
+from docboltz.text_model import TextModel
+
 from .conftest import write_json_lines
 from .texts import ENGLISH, records
 
@@ -11,7 +14,9 @@ from .texts import ENGLISH, records
 def test_perplexity_is_a_table_or_json(docboltz, model, corpus):
     found = docboltz("perplexity", model, corpus, "--yes", "--json").json
     assert 1 < found["perplexity"] < 200
-    assert found["unigram"] > 1
+    counts = TextModel.open(model).count(record["text"] for record in records(ENGLISH)).counts
+    same = Unigram().fit(counts).perplexity(counts).value  # the model was trained on them
+    assert found["unigram"] == pytest.approx(same, rel=1e-3)
     assert found["error"] >= found["errors"]["documents"] > 0
     assert (found["method"], found["documents"]) == ("exact", found["read"]["documents"])
     table = docboltz("perplexity", model, corpus, "--yes", "-q").out
@@ -24,6 +29,8 @@ def test_methods_and_numbers_of_documents(docboltz, model, corpus, method):
     options = ("--method", method, "--documents", 5, "--seed", 3, "--json")
     found = docboltz("perplexity", model, corpus, "--yes", *options).json
     assert (found["method"], found["documents"]) == (method, 5)
+    whole = docboltz("perplexity", model, corpus, "--yes", "--json").json
+    assert found["unigram"] != whole["unigram"]  # it is that of the same five documents
 
 
 def test_unknown_and_empty_documents_are_counted(docboltz, model, tmp_path):

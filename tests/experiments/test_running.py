@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from docboltz.experiments import measuring, running
+from docboltz.experiments import measuring, models, running
 from docboltz.experiments.models import Settings
 from docboltz.experiments.record import Record, read_records
 from docboltz.experiments.running import run, run_beside_gpu
@@ -27,13 +27,19 @@ def run_all(trials, folder, split=None):
     return list(found), logged
 
 
+def noted(trial, draft):
+    """What every real trial notes before it is trained."""
+    draft.values["settings"] = measuring.parameters_of(trial.info.build(trial.settings, {}))
+
+
 @pytest.fixture
 def tried(monkeypatch):
     """Names of the trials that are really run; nothing is trained or measured."""
     names = []
 
-    def train(trial, *_):
+    def train(trial, *given):
         names.append(trial.name)
+        noted(trial, given[-1])
 
     monkeypatch.setattr(measuring, "_train", train)
     return names
@@ -48,6 +54,14 @@ def test_what_is_done_stays_done(tmp_path, tried):
     assert "0 trials" in logged[0]
     assert "4 done already" in logged[0]
     assert len(tried) == 4
+
+
+def test_a_recipe_that_has_changed_is_run_again(tmp_path, tried, monkeypatch):
+    run_all([SOME[2]], tmp_path)
+    other = models.Training(models.TRAININGS["quick"].with_updates(7).softmax)
+    monkeypatch.setattr(models.Training, "with_updates", lambda self, n: other)
+    run_all([SOME[2]], tmp_path)
+    assert tried == [SOME[2].name] * 2
 
 
 @pytest.mark.parametrize(
@@ -78,8 +92,9 @@ def test_records_of_other_documents_are_told_apart(tmp_path, tried):
 def test_after_an_interruption_only_the_rest_is_run(tmp_path, monkeypatch):
     tried = []
 
-    def train(trial, *_):
+    def train(trial, *given):
         tried.append(trial)
+        noted(trial, given[-1])
         if len(tried) == 3:
             raise KeyboardInterrupt
 

@@ -58,37 +58,35 @@ def perplexity(
                 hint="Add {yes} for a figure all the same.",
                 settings=["yes"],
             )
-    on_cpu = choose_device(device, "docboltz perplexity").type == "cpu"
-    if on_cpu and documents > FEW:
+    corpus = text_model.count(read)
+    remark_reading(read.report, quiet=quiet, json=json)
+    remark_empty(corpus.n_empty, quiet=quiet)
+    n = min(documents, len(corpus) - corpus.n_empty)
+    remark(f"Measuring {count_of(n, 'document')} …", quiet=quiet or json)
+    if n > FEW and choose_device(device, "docboltz perplexity").type == "cpu":
         remark(
             f"On a CPU this may take minutes; --documents {FEW} is quicker.", quiet=quiet or json
         )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NoDensityWarning)  # it was said already
-        corpus = text_model.count(read)
         found = text_model.perplexity(
             corpus, n=documents, method=method, random_state=seed, verbose=not quiet
         )
-    unigram = text_model.estimator.unigram_perplexity(corpus.without_empty().counts)
-    remark_reading(read.report, quiet=quiet, json=json)
-    remark_empty(corpus.n_empty, quiet=quiet)
     if json:
         print_json(
             {
                 **found.to_dict(),
-                "unigram": unigram,
                 "contrastive_divergence_only": rough,
                 "without_words": corpus.n_empty,
                 "read": read.report.to_dict(),
             }
         )
         return
-    remark(f"Measured on {count_of(found.n_documents, 'document')}", quiet=quiet)
     rows = [[type(text_model.estimator).__name__, f"{found.value:,.1f}", _error(found.error)]]
     rows += [["  from the choice of documents", "", _error(found.documents_error)]]
     rows += [["  from the sum over topics", "", _error(found.numerator_error)]]
     rows += [["  from log Z", "", _error(found.partition_error)]]
-    rows += [["unigram", f"{unigram:,.1f}", ""]]
+    rows += [["unigram", f"{found.unigram:,.1f}", ""]]
     columns = {"perplexity per word": "left", found.method: "right", "error": "right"}
     print_table(None, columns, rows)
 

@@ -7,7 +7,9 @@ numbers, without their words.
 
 from __future__ import annotations
 
+import contextlib
 import warnings
+import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -97,9 +99,10 @@ def _full(data_home: Path | None, log: Callable[[str], None]) -> Corpus:
 def _recovered(weights: Any, log: Callable[[str], None]) -> csr_array:
     cached = cache_folder() / "rcv1" / "counts.npz"
     if cached.is_file():
-        counts = csr_array(load_npz(cached))
-        if counts.shape == weights.shape and counts.nnz == weights.nnz:
-            return counts
+        with contextlib.suppress(OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+            counts = csr_array(load_npz(cached))  # a damaged one is made anew
+            if counts.shape == weights.shape and counts.nnz == weights.nnz:
+                return counts
     from docboltz.corpus.recovery import recover_counts
 
     log("Recovering counts from the weights (minutes, once)")

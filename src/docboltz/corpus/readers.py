@@ -10,6 +10,7 @@ import io
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, cast
@@ -53,7 +54,11 @@ class Documents:
     """
 
     def __init__(
-        self, name: str, rows: Callable[[ReadReport], Iterator[Row]], options: ReadOptions
+        self,
+        name: str,
+        rows: Callable[[ReadReport], Iterator[Row]],
+        options: ReadOptions,
+        read_with: Callable[[ReadOptions], Documents] | None = None,
     ) -> None:
         self.options = options
         """How the source is read; a model saves it and reads new documents alike."""
@@ -61,9 +66,20 @@ class Documents:
         """What the latest pass met."""
         self._name = name
         self._rows = rows
+        self._read_with = read_with
+        self._asked: Documents | None = None
+
+    def completed(self, saved: ReadOptions) -> Documents:
+        """The same source, read by saved options where nothing else was asked for."""
+        if self._read_with is None or (found := self._read_with(saved)).options == self.options:
+            return self
+        found._asked = self  # whose report is looked at
+        return found
 
     def __iter__(self) -> Iterator[Document]:
         self.report = report = ReadReport()
+        if self._asked is not None:
+            self._asked.report = report
         return self._stream(report)
 
     def _stream(self, report: ReadReport) -> Iterator[Document]:
@@ -133,7 +149,7 @@ def read(
     >>> documents, list(documents)
     (Documents(a DataFrame: id 'nr'), [Document(id='7', text='Ships at sea.', labels=())])
     """
-    named = {
+    named: dict[str, Any] = {
         name: value
         for name, value in (
             ("text", text or None),
@@ -150,9 +166,13 @@ def read(
     }
     before = {} if options is None else options.given()
     choice = ColumnChoice(ReadOptions(**{**before, **named}), frozenset(before).difference(named))
+
+    def read_with(saved: ReadOptions) -> Documents:
+        return read(source if is_frame(source) else given, options=saved, **named)
+
     if is_frame(source):
-        name = f"a {type(source).__name__}"
-        return Documents(name, lambda report: read_frame(source, choice, report), choice.options)
+        name, rows = f"a {type(source).__name__}", partial(read_frame, source, choice)
+        return Documents(name, rows, choice.options, read_with)
     try:
         given = [os.fspath(path) for path in ([source] if _is_path(source) else source)]
     except TypeError as error:
@@ -162,20 +182,20 @@ def read(
         ) from error
     files = _Files(find_paths(given), choice)
     more = f" and {len(given) - 1:,} more" if len(given) > 1 else ""
-    return Documents(f"{given[0]!r}{more}", files.rows, choice.options)
+    return Documents(f"{given[0]!r}{more}", files.rows, choice.options, read_with)
 
 
-def as_documents(texts: Any, owner: str) -> Documents:
+def as_documents(texts: Any, owner: str, saved: ReadOptions | None = None) -> Documents:
     """Make documents of whatever holds texts; `owner` names the caller in messages.
 
     That is what `read` gives, a data frame, a column of one, or any iterable of strings, bytes
     (UTF-8) and documents. None and NaN are empty texts, which keep their place. Strings are
-    numbered from "0".
+    numbered from "0". `saved` are reading options of a model, for what nothing was asked of.
     """
     if isinstance(texts, Documents):
-        return texts
+        return texts if saved is None else texts.completed(saved)
     if is_frame(texts):
-        return read(texts)
+        return read(texts, options=saved)
     checked = check_texts(texts, owner)
     name = f"a {type(texts).__name__}"
     return Documents(name, lambda report: read_texts(checked, owner), ReadOptions())

@@ -81,6 +81,8 @@ class Perplexity:
     """Documents without a word, left out."""
     log_partition: LogPartition | None = None
     """log ζ for every length, with its diagnostics; None for models that need no ζ."""
+    unigram: float | None = None
+    """Perplexity of the same documents by the shares of words alone, where it was asked for."""
 
     def __repr__(self) -> str:
         error = "?" if math.isnan(self.error) else f"{self.error:.3g}"
@@ -98,6 +100,7 @@ class Perplexity:
         }
         return {
             "perplexity": self.value,
+            "unigram": self.unigram,
             "error": None if math.isnan(self.error) else self.error,
             "errors": errors,
             "method": self.method,

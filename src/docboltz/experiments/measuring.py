@@ -189,7 +189,7 @@ def _train(trial: Trial, split: Split, device: str, verbose: bool, draft: Draft)
     if device != "cpu" and info.softmax:
         _rehearse(trial, counts, device)
     model = info.build(settings, {"device": device, "verbose": verbose})
-    draft.values["settings"] = _parameters(model)
+    draft.values["settings"] = parameters_of(model)
     own_bar = hasattr(model, "verbose")
     with (
         draft.timed("training"),
@@ -302,7 +302,7 @@ def _reason(error: BaseException) -> str:
     return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
-def _parameters(model: Any) -> dict[str, Any]:
+def parameters_of(model: Any) -> dict[str, Any]:
     """The parameters of an estimator, less those that change nothing in it."""
     given: dict[str, Any] = model.get_params(deep=False)
     return {k: plain(v) for k, v in given.items() if k not in ("verbose", "device", "checkpoint")}

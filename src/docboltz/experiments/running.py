@@ -26,7 +26,14 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # s
 
 from docboltz.corpus.split import Split
 from docboltz.device import choose_device
-from docboltz.experiments.measuring import attempt, begin, hardware, judge, train
+from docboltz.experiments.measuring import (
+    attempt,
+    begin,
+    hardware,
+    judge,
+    parameters_of,
+    train,
+)
 from docboltz.experiments.record import Record, read_records
 from docboltz.experiments.trial import Trial
 
@@ -85,7 +92,10 @@ def run(
 
 
 def _is_done(record: Record, trial: Trial, load: Load) -> bool:
-    same = record.trial == trial and record.status == "done"
+    if record.trial != trial or record.status != "done":
+        return False
+    # A recipe may have changed since, and so may documents.
+    same = record.settings == parameters_of(trial.info.build(trial.settings, {}))
     return same and record.documents == load(trial.dataset).fingerprint
 
 

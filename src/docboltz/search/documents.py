@@ -105,6 +105,10 @@ class Documents:
             found = [table.slice(place, 1).to_pylist()[0] for place in places]
         return [StoredDocument(each["id"], tuple(each["labels"]), each["text"]) for each in found]
 
+    def save(self, file: Path) -> None:
+        """Write the whole file again."""
+        file.write_bytes(self._map)
+
     def row_of(self, id: str) -> int | None:
         """The row of the document with this id, if there is one."""
         import pyarrow as pa

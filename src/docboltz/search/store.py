@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
 from docboltz.errors import InvalidParameter, is_whole, require
-from docboltz.files import Opened, StrPath
+from docboltz.files import Fingerprint, Opened, StrPath
 from docboltz.search.documents import Documents, StoredDocument
 from docboltz.search.nearest import Best, Queries, Weights, nearest
 from docboltz.search.vectors import Floats, checked_vectors, unit_vectors
@@ -105,6 +105,23 @@ class SearchStore:
     def n_wordless(self) -> int:
         """Documents without a word of the vocabulary: never a hit."""
         return len(self._wordless)
+
+    def copy_to(self, folder: StrPath) -> None:
+        """Put a copy into another folder, or back into its own if it was replaced there.
+
+        The copy is made of what is mapped, whose files may have no names any more, and is checked.
+        """
+        there = STORE.exists(folder) and STORE.open(folder).build == self.opened.build
+        if there:
+            return
+        with STORE.saving(folder) as build:
+            (build.path / FEATURES).write_bytes(self.features.data)
+            self.words.save(build.path)
+            self._documents.save(build.path / DOCUMENTS)
+            for name, recorded in self.opened.files.items():
+                if Fingerprint.of(build.path / name) != recorded:
+                    raise STORE.damaged(self.path, f"{name} was changed after it was saved")
+            build.publish(self.opened.content)
 
     def verify(self) -> None:
         """Read all files and compare their SHA-256 with store.json."""
