@@ -15,7 +15,12 @@ from docboltz import OverReplicatedSoftmax, Pretraining, ReplicatedSoftmax
 from docboltz.answers import Topic
 from docboltz.corpus.document import Document
 from docboltz.corpus.text import TextAnalysis
-from docboltz.errors import InvalidCorpus, InvalidModelFile, InvalidParameter
+from docboltz.errors import (
+    InvalidCorpus,
+    InvalidModelFile,
+    InvalidParameter,
+    LanguageWarning,
+)
 from docboltz.files import digest
 from docboltz.fitting import WORDS_PER_TOPIC
 from docboltz.storage import save_model
@@ -102,11 +107,24 @@ def test_next_words_are_never_those_asked_with(text_model):
     assert not {"hockey", "bread"} & {each.word for each in everything}
 
 
-@pytest.mark.parametrize("text", ["xyzzy", "", "the and"])
+@pytest.mark.parametrize("text", ["xyzzy", "the and"])
 def test_a_query_needs_a_known_word(text_model, text):
     for ask in (text_model.search, text_model.words):
         with pytest.raises(InvalidCorpus, match=r"knows none of these words.*It knows 9, such as"):
             ask(text)
+
+
+def test_an_empty_query_is_said_to_be(text_model):
+    for ask in (text_model.search, text_model.words):
+        with pytest.raises(InvalidCorpus, match="no word to ask with"):
+            ask("  ")
+
+
+def test_the_language_is_said_where_it_is_another():
+    german = ["Das Haus, das wir gesehen haben, steht nicht mehr an der alten Straße."] * 9
+    with pytest.warns(LanguageWarning, match="seems to be German"):
+        fitted(german)
+    assert fitted(german, language="german").analysis.language == "german"
 
 
 def test_hits_carry_what_a_person_wants_to_see(text_model):

@@ -10,6 +10,7 @@ from html import escape
 from typing import Any, TypeVar
 
 from docboltz.corpus.text import TextAnalysis, word_pattern
+from docboltz.progress import printable
 
 SHOWN_CHARACTERS = 200
 """Of a text, in a table."""
@@ -38,8 +39,12 @@ class Hit:
 
     def snippet(self, width: int = SHOWN_CHARACTERS, mark: tuple[str, str] = ("", "")) -> str:
         """The piece of the text that has most of the query's words, these between marks."""
+        return self.shown(width, mark, str)
+
+    def shown(self, width: int, mark: tuple[str, str], clean: Callable[[str], str]) -> str:
+        """The same with all but the marks made fit for where it is shown."""
         begin = best_window(self.matches, width) if len(self.text) > width else 0
-        return marked(self.text, self.matches, begin, begin + width, mark, str)
+        return marked(self.text, self.matches, begin, begin + width, mark, clean)
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as JSON can hold it."""
@@ -103,9 +108,13 @@ class Answer(list[Item]):
     numbers: frozenset[str] = frozenset()
     """Headings of columns that are set flush right."""
 
-    def __init__(self, items: Iterable[Item] = (), *, title: str = "") -> None:
+    def __init__(
+        self, items: Iterable[Item] = (), *, title: str = "", unknown: Iterable[str] = ()
+    ) -> None:
         super().__init__(items)
         self.title = title
+        self.unknown = tuple(unknown)
+        """Words of the question that the model does not know."""
 
     def row(self, item: Item, mark: tuple[str, str], clean: Callable[[str], str]) -> list[str]:
         """The cells of one item; `clean` makes texts fit for where they are shown."""
@@ -114,24 +123,36 @@ class Answer(list[Item]):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.title}: {len(self)})"
 
+    def table(
+        self, mark: tuple[str, str], clean: Callable[[str], str]
+    ) -> tuple[list[str], list[list[str]]]:
+        """Headings and rows, without columns in which nothing stands."""
+        rows = [self.row(item, mark, clean) for item in self]
+        kept = [i for i in range(len(self.columns)) if not rows or any(row[i] for row in rows)]
+        return [self.columns[i] for i in kept], [[row[i] for i in kept] for row in rows]
+
     def __str__(self) -> str:
-        rows = [list(self.columns), *(self.row(item, ("", ""), _one_line) for item in self)]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        pads = [str.rjust if name in self.numbers else str.ljust for name in self.columns]
+        heads, rows = self.table(("", ""), printable)
+        widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+        pads = [str.rjust if name in self.numbers else str.ljust for name in heads]
         lines = (
             "  ".join(pad(cell, w) for pad, cell, w in zip(pads, row, widths, strict=True))
-            for row in rows
+            for row in (heads, *rows)
         )
-        return "\n".join(line.rstrip() for line in lines)
+        return "\n".join([*(line.rstrip() for line in lines), *self._remarks()])
 
     def _repr_html_(self) -> str:
-        heads = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
-        rows = "".join(
-            "<tr>" + "".join(f"<td>{cell}</td>" for cell in self.row(item, MARK, escape)) + "</tr>"
-            for item in self
+        heads, rows = self.table(MARK, escape)
+        head = "".join(f"<th>{escape(name)}</th>" for name in heads)
+        body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+        caption = escape(". ".join(filter(None, [self.title, *self._remarks()])))
+        return (
+            f"<table>{f'<caption>{caption}</caption>' if caption else ''}"
+            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
         )
-        caption = f"<caption>{escape(self.title)}</caption>" if self.title else ""
-        return f"<table>{caption}<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+
+    def _remarks(self) -> list[str]:
+        return [f"Not in the vocabulary: {', '.join(self.unknown)}"] if self.unknown else []
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """All of it as JSON can hold it."""
@@ -144,18 +165,9 @@ class Hits(Answer[Hit]):
     columns = ("score", "id", "labels", "text")
     numbers = frozenset({"score"})
 
-    def __init__(
-        self, items: Iterable[Hit] = (), *, title: str = "", unknown: Iterable[str] = ()
-    ) -> None:
-        super().__init__(items, title=title)
-        self.unknown = tuple(unknown)
-        """Words of the query that the model does not know."""
-
     def row(self, item: Hit, mark: tuple[str, str], clean: Callable[[str], str]) -> list[str]:
         """Score, id, labels and the best piece of the text."""
-        text, width = item.text, SHOWN_CHARACTERS
-        begin = best_window(item.matches, width) if len(text) > width else 0
-        shown = marked(text, item.matches, begin, begin + width, mark, clean)
+        shown = item.shown(SHOWN_CHARACTERS, mark, clean)
         return [f"{item.score:.3f}", clean(item.id), clean(", ".join(item.labels)), shown]
 
 
@@ -176,17 +188,6 @@ class ExpectedWords(Answer[ExpectedWord]):
 
     columns = ("word", "probability", "lift")
     numbers = frozenset({"probability", "lift"})
-
-    def __init__(
-        self,
-        items: Iterable[ExpectedWord] = (),
-        *,
-        title: str = "",
-        unknown: Iterable[str] = (),
-    ) -> None:
-        super().__init__(items, title=title)
-        self.unknown = tuple(unknown)
-        """Words of the text that the model does not know."""
 
     def row(
         self, item: ExpectedWord, mark: tuple[str, str], clean: Callable[[str], str]
@@ -250,7 +251,3 @@ def marked(
             parts += [clean(text[at:first]), mark[0], clean(text[first:last]), mark[1]]
             at = last
     return "".join([*parts, clean(text[at:end]), "…" if end < len(text) else ""])
-
-
-def _one_line(text: str) -> str:
-    return "".join(char if char.isprintable() else " " for char in text)

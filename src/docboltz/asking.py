@@ -81,6 +81,7 @@ class Asking:
         features and that of tf-idf weights. `by` may be "topics" or "words" for one of them alone.
         """
         _require_number(n, "search")
+        require(by in WEIGHTS, "TextModel.search", "by", " or ".join(map(repr, WEIGHTS)), by)
         counts = self._query(text, "search")
         store = self.store
         best = store.search(self._features(counts), counts, n, by=by)
@@ -121,7 +122,10 @@ class Asking:
 
     def count(self, texts: Any) -> Corpus:
         """Count the words of texts; words outside the vocabulary are left out."""
-        documents = as_documents(texts, f"{type(self).__name__}.count", self.reading)
+        return self._count(texts, "count")
+
+    def _count(self, texts: Any, method: str) -> Corpus:
+        documents = as_documents(texts, f"{type(self).__name__}.{method}", self.reading)
         return count(documents, self.analysis, vocabulary=self.vocabulary)
 
     def unknown_words(self, text: str) -> list[str]:
@@ -173,7 +177,9 @@ class Asking:
         """Counts of a text that is asked about, (1, K), which must hold a word the model knows."""
         owner = f"{type(self).__name__}.{method}"
         require(isinstance(text, str), owner, "text", "a string", text)
-        counts: csr_array = self.count([text]).counts
+        counts: csr_array = self._count([text], method).counts
+        if not text.strip():
+            raise InvalidCorpus("There is no word to ask with.")
         if not counts.nnz:
             some = ", ".join(self.vocabulary.forms[:5])
             raise InvalidCorpus(

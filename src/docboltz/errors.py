@@ -129,6 +129,10 @@ class EmptyDocumentsWarning(UserWarning):
     """Documents without a single known word."""
 
 
+class LanguageWarning(UserWarning):
+    """Texts that seem to be in another language than their analysis is set to."""
+
+
 class CheckpointWarning(UserWarning):
     """The state of a training run that could not be saved."""
 

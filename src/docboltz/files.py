@@ -23,6 +23,7 @@ import secrets
 import shutil
 import stat
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -122,11 +123,13 @@ def require_writable(folder: StrPath, noun: str = "reports") -> None:
     if not parent.is_dir():
         at = "it" if parent == path else f"{parent}"
         raise InvalidParameter(f"Cannot write {noun} to {path}: {at} is a file. Name a folder.")
-    if not os.access(parent, os.W_OK | os.X_OK):
+    try:  # asking for the permission would not do: some places refuse all the same
+        os.rmdir(tempfile.mkdtemp(prefix=".docboltz-", dir=parent))
+    except OSError as error:
         raise InvalidParameter(
-            f"Cannot write {noun} to {path}: no permission to write to {parent}.",
+            f"Cannot write {noun} to {path}: {error.strerror} ({parent}).",
             hint="Name another folder.",
-        )
+        ) from error
 
 
 # ---- bundles ----

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import shutil
 import warnings
-from collections.abc import Iterable
-from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,7 +13,7 @@ from docboltz.answers import Topic
 from docboltz.corpus.counts import Corpus
 from docboltz.corpus.document import Document
 from docboltz.corpus.language_guess import LanguageGuess
-from docboltz.corpus.readers import Documents, ReadOptions, as_documents
+from docboltz.corpus.readers import Documents, as_documents
 from docboltz.corpus.text import TextAnalysis
 from docboltz.device import choose_device
 from docboltz.errors import (
@@ -24,8 +22,12 @@ from docboltz.errors import (
     InvalidCorpus,
     InvalidModelFile,
     InvalidParameter,
+    LanguageWarning,
     OtherRun,
     TrainingDiverged,
+    is_whole,
+    require,
+    warn_user,
 )
 from docboltz.estimator.base import TopicModel
 from docboltz.estimator.models import OverReplicatedSoftmax
@@ -69,7 +71,6 @@ def fit(
 ) -> Made:
     """Do the work of `TextModel.fit`, whose docstring says what comes of it."""
     stream = as_documents(documents, "TextModel.fit")
-    reading = stream.options if isinstance(stream, Documents) else ReadOptions()
     out = None if folder is None else Path(folder)
     choose_device(estimator.device, "TextModel.fit")
     if out is not None:
@@ -84,11 +85,17 @@ def fit(
             texts.add(document)
             guess.add(document.text)
 
-        corpus = count_documents(
-            _several(stream), see, verbose=verbose, analysis=analysis, **limits
-        )
-        if verbose:
-            _describe_reading(stream, corpus, guess, analysis)
+        try:
+            corpus = count_documents(stream, see, verbose=verbose, analysis=analysis, **limits)
+        except InvalidCorpus as error:
+            raise _too_few(stream) or error from None
+        if (too_few := _too_few(stream)) is not None:
+            raise too_few
+        if (mismatch := guess.mismatch(analysis)) is not None:
+            if verbose:
+                remark(f"{mismatch}.")
+            else:
+                warn_user(f"{mismatch}.", LanguageWarning)
         if out is not None:
             _require_space(out, len(corpus), len(corpus.vocabulary), estimator.n_components)
         state, stopped = _train(estimator, corpus)
@@ -99,7 +106,7 @@ def fit(
         arrays, settings = describe(estimator)
         settings["text"] = {
             "analysis": analysis.to_dict(),
-            "reading": reading.to_dict(),
+            "reading": stream.options.to_dict(),
             "interrupted": stopped is not None,
             "vocabulary": list(corpus.vocabulary.words),
             "forms": list(corpus.vocabulary.forms),
@@ -141,6 +148,8 @@ def softmax_model(
     topics: int, *, recipe: str, updates: int | None, validation: float, **settings: Any
 ) -> OverReplicatedSoftmax:
     """An untrained model; `updates` are the minibatches of each of the recipe's phases."""
+    whole = is_whole(topics) and topics >= 1
+    require(whole, "TextModel.fit", "topics", "a whole number of at least 1", topics)
     held_out = Validation(share=validation) if validation else None
     phases = find_recipe(recipe, "TextModel.fit")
     changed: Any = {} if updates is None else with_updates(phases, updates)
@@ -206,31 +215,15 @@ def _holds_whole_model(folder: Path) -> bool:
         return True
 
 
-def _several(documents: Iterable[Document]) -> Iterable[Document]:
-    """Refuse a single document, which as a rule is a file read in the wrong way."""
-    stream = iter(documents)
-    first = list(islice(stream, 2))
-    if len(first) == 1:
-        raise InvalidCorpus(
-            "One document is not enough to learn topics from.",
-            hint="If the file holds several, say how to read it with {format}.",
-            settings=("format",),
-        )
-    return chain(first, stream)
-
-
-def _describe_reading(
-    documents: Any, corpus: Corpus, guess: LanguageGuess, analysis: TextAnalysis
-) -> None:
-    """Say what was read, before training takes its time."""
-    if isinstance(documents, Documents):
-        for line in documents.report.summary():
-            remark(line)
-    if (mismatch := guess.mismatch(analysis)) is not None:
-        remark(f"{mismatch}.")
-    if corpus.n_empty:
-        have = "document has" if corpus.n_empty == 1 else "documents have"
-        remark(f"{corpus.n_empty:,} {have} no word of the vocabulary")
+def _too_few(documents: Documents) -> InvalidCorpus | None:
+    """An error for a single document: as a rule a file that was read in the wrong way."""
+    if documents.report.documents != 1:
+        return None
+    return InvalidCorpus(
+        "One document is not enough to learn topics from.",
+        hint="If the file holds several, say how to read it with {format}.",
+        settings=("format",),
+    )
 
 
 def _train(model: TopicModel, corpus: Corpus) -> tuple[Any, BaseException | None]:

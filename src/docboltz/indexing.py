@@ -16,9 +16,9 @@ from typing import IO, TYPE_CHECKING, Any
 from docboltz.corpus.counting import count
 from docboltz.corpus.counts import Corpus
 from docboltz.corpus.document import Document
-from docboltz.corpus.readers import as_documents
+from docboltz.corpus.readers import Documents, as_documents
 from docboltz.errors import InvalidParameter
-from docboltz.progress import progress_bar
+from docboltz.progress import progress_bar, remark
 from docboltz.search.writer import StoreWriter
 from docboltz.storage import fingerprint
 
@@ -52,17 +52,27 @@ class Texts:
 
 
 def count_documents(
-    documents: Iterable[Document],
+    documents: Documents,
     on_document: Callable[[Document], None] | None,
     *,
     verbose: bool,
     **how: Any,
 ) -> Corpus:
-    """Count words with a progress bar; see `docboltz.corpus.counting.count`."""
+    """Count words with a progress bar, and say what was read, before longer work begins.
+
+    See `docboltz.corpus.counting.count`.
+    """
     with progress_bar("Reading", "documents", shown=verbose) as update:
-        return count(
+        corpus = count(
             documents, on_document=on_document, progress=lambda done: update(done, None), **how
         )
+    if verbose:
+        for line in documents.report.summary():
+            remark(line)
+    if verbose and corpus.n_empty:
+        have = "document has" if corpus.n_empty == 1 else "documents have"
+        remark(f"{corpus.n_empty:,} {have} no word of the vocabulary")
+    return corpus
 
 
 def index_documents(model: TextModel, documents: Any, folder: Path, *, verbose: bool) -> Corpus:

@@ -138,7 +138,7 @@ class _Inference:
         """Tell the user about documents whose topics were still moving when their time was up."""
         if self._cut_short:
             warn_user(
-                f"Mean-field inference did not settle within {MEAN_FIELD_STEPS:,} steps for "
+                f"Mean-field inference did not converge within {MEAN_FIELD_STEPS:,} steps for "
                 f"{self._cut_short} of {self._documents} documents; their topics are approximate. "
                 "Fewer latent words, or inference='fast', avoid this.",
                 ConvergenceWarning,

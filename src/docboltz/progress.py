@@ -17,7 +17,16 @@ WIDE = 110
 
 def remark(message: str) -> None:
     """Say something that is not the answer, on standard error."""
-    print(message, file=sys.stderr, flush=True)
+    print(printable(message), file=sys.stderr, flush=True)
+
+
+def printable(text: str) -> str:
+    """Put a space for what would command the terminal instead of showing on it.
+
+    >>> printable("a red\\x1b[31m word")
+    'a red [31m word'
+    """
+    return "".join(char if char.isprintable() else " " for char in text)
 
 
 class Update(Protocol):

@@ -73,6 +73,7 @@ class TextModel(Asking):
         recipe: str = "quick",
         updates: int | None = None,
         validation: float = 0.0,
+        language: str | None = "english",
         analysis: TextAnalysis | None = None,
         max_words: int = 5000,
         min_df: int | float = 2,
@@ -97,9 +98,11 @@ class TextModel(Asking):
         recipe : "quick" (contrastive divergence), "full", "density" or "paper".
         updates : minibatches of each phase of training, instead of the recipe's.
         validation : share of documents to hold out and stop on.
-        analysis : how text becomes words; English by default.
-        max_words, min_df, max_df : how many words to keep, and in how many documents (or which
-            share of them) a word must be at least and may be at most.
+        language : whose stop words and stems to use; None for neither.
+        analysis : how text becomes words, in all detail, instead of `language`.
+        max_words : most words to keep, the most frequent ones.
+        min_df : documents, or a share of them, that a word must be in at least.
+        max_df : documents, or a share of them, that a word may be in at most.
         estimator : an `OverReplicatedSoftmax` or `ReplicatedSoftmax` with settings of its own,
             instead of topics, latent_words, recipe, updates, validation, random_state and device.
         replace : replace a model in the folder.
@@ -129,7 +132,7 @@ class TextModel(Asking):
             documents,
             own.set_params(verbose=verbose),
             folder=folder,
-            analysis=analysis or TextAnalysis(),
+            analysis=analysis or TextAnalysis(language),
             max_words=max_words,
             min_df=min_df,
             max_df=max_df,
@@ -191,7 +194,7 @@ class TextModel(Asking):
         self, texts: Any, inference: Literal["fast", "mean_field"] | None = None
     ) -> NDArray[np.float32]:
         """Topic features of texts: (n_texts, F)."""
-        counts = self.count(texts).counts
+        counts = self._count(texts, "transform").counts
         features: NDArray[np.float32] = self.estimator.transform(counts, inference)
         return features
 
@@ -229,7 +232,7 @@ class TextModel(Asking):
         `texts` may be counted already. Measured on those that have known words, or on `n` of them
         drawn by `random_state`.
         """
-        corpus = texts if isinstance(texts, Corpus) else self.count(texts)
+        corpus = texts if isinstance(texts, Corpus) else self._count(texts, "perplexity")
         corpus = corpus.without_empty()
         if not len(corpus):
             raise InvalidCorpus(

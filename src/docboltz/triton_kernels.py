@@ -22,10 +22,10 @@ def pick_shares(starts, words, counts, n, d, index, out, out_n, out_d, K, BLOCK:
         tl.store(out + k + lane, zero, mask=k + lane < K)
     tl.debug_barrier()  # zeros of all threads before counts of any
     for entry in range(begin, end, BLOCK):
-        there = entry + lane < end
-        word = tl.load(words + entry + lane, mask=there, other=0)
-        count = tl.load(counts + entry + lane, mask=there, other=0)
-        tl.atomic_add(out + word, count / length, mask=there, sem="relaxed")
+        inside = entry + lane < end
+        word = tl.load(words + entry + lane, mask=inside, other=0)
+        count = tl.load(counts + entry + lane, mask=inside, other=0)
+        tl.atomic_add(out + word, count / length, mask=inside, sem="relaxed")
 
 
 @triton.jit
@@ -36,18 +36,18 @@ def softmax(logits, out, K, BLOCK: tl.constexpr):
     lane = tl.arange(0, BLOCK)
     best = tl.full((BLOCK,), float("-inf"), logits.dtype.element_ty)
     for k in range(0, K, BLOCK):
-        there = k + lane < K
-        best = tl.maximum(best, tl.load(logits + k + lane, mask=there, other=float("-inf")))
+        inside = k + lane < K
+        best = tl.maximum(best, tl.load(logits + k + lane, mask=inside, other=float("-inf")))
     top = tl.max(best, 0)
     sums = tl.zeros((BLOCK,), logits.dtype.element_ty)
     for k in range(0, K, BLOCK):
-        there = k + lane < K
-        sums += tl.exp(tl.load(logits + k + lane, mask=there, other=float("-inf")) - top)
+        inside = k + lane < K
+        sums += tl.exp(tl.load(logits + k + lane, mask=inside, other=float("-inf")) - top)
     total = tl.sum(sums, 0)
     for k in range(0, K, BLOCK):
-        there = k + lane < K
-        weight = tl.exp(tl.load(logits + k + lane, mask=there, other=float("-inf")) - top)
-        tl.store(out + k + lane, weight / total, mask=there)
+        inside = k + lane < K
+        weight = tl.exp(tl.load(logits + k + lane, mask=inside, other=float("-inf")) - top)
+        tl.store(out + k + lane, weight / total, mask=inside)
 
 
 @triton.jit
@@ -70,16 +70,16 @@ def draw_word_shares(
     lane = tl.arange(0, BLOCK_K)
     best = tl.full((BLOCK_K,), float("-inf"), logits.dtype.element_ty)
     for k in range(0, K, BLOCK_K):
-        there = k + lane < K
-        best = tl.maximum(best, tl.load(logits + k + lane, mask=there, other=float("-inf")))
+        inside = k + lane < K
+        best = tl.maximum(best, tl.load(logits + k + lane, mask=inside, other=float("-inf")))
     top = tl.max(best, 0)
     total = tl.zeros((), tl.float64)
     for k in range(0, K, BLOCK_K):
-        there = k + lane < K
-        x = tl.load(logits + k + lane, mask=there, other=float("-inf"))
+        inside = k + lane < K
+        x = tl.load(logits + k + lane, mask=inside, other=float("-inf"))
         sums = tl.cumsum(tl.exp(x - top).to(tl.float64), 0) + total
-        tl.store(cumulative + k + lane, sums, mask=there)
-        tl.store(out + k + lane, tl.zeros((BLOCK_K,), out.dtype.element_ty), mask=there)
+        tl.store(cumulative + k + lane, sums, mask=inside)
+        tl.store(out + k + lane, tl.zeros((BLOCK_K,), out.dtype.element_ty), mask=inside)
         total = tl.max(sums, 0)
     tl.debug_barrier()  # sums and zeros of all threads before draws of any
     length = tl.maximum(tl.load(n + row) + 0.5, 1.0).to(tl.int32)  # whole words, at least 1
@@ -107,27 +107,27 @@ def draw_word_shares(
 def draw_topics(words_input, a, d, seed, call, mean, topics, F, BLOCK: tl.constexpr):
     row = tl.program_id(0)
     lane = tl.arange(0, BLOCK)
-    there = lane < F
-    x = tl.load(words_input + row * F + lane, mask=there, other=0)
-    x = (x + tl.load(a + lane, mask=there, other=0)) * tl.load(d + row)
+    inside = lane < F
+    x = tl.load(words_input + row * F + lane, mask=inside, other=0)
+    x = (x + tl.load(a + lane, mask=inside, other=0)) * tl.load(d + row)
     p = 1 / (1 + tl.exp(-x))
     nothing = tl.zeros((BLOCK,), tl.uint32)
     bits, _, _, _ = tl.philox(
         tl.load(seed), lane.to(tl.uint32), nothing + row.to(tl.uint32), nothing + call, nothing
     )
     drawn = tl.uint_to_uniform_float(bits) < p
-    tl.store(mean + row * F + lane, p, mask=there)
-    tl.store(topics + row * F + lane, drawn.to(topics.dtype.element_ty), mask=there)
+    tl.store(mean + row * F + lane, p, mask=inside)
+    tl.store(topics + row * F + lane, drawn.to(topics.dtype.element_ty), mask=inside)
 
 
 @triton.jit
 def topic_mean(words_input, a, d, mean, F, BLOCK: tl.constexpr):
     row = tl.program_id(0)
     lane = tl.arange(0, BLOCK)
-    there = lane < F
-    x = tl.load(words_input + row * F + lane, mask=there, other=0)
-    x = (x + tl.load(a + lane, mask=there, other=0)) * tl.load(d + row)
-    tl.store(mean + row * F + lane, 1 / (1 + tl.exp(-x)), mask=there)
+    inside = lane < F
+    x = tl.load(words_input + row * F + lane, mask=inside, other=0)
+    x = (x + tl.load(a + lane, mask=inside, other=0)) * tl.load(d + row)
+    tl.store(mean + row * F + lane, 1 / (1 + tl.exp(-x)), mask=inside)
 
 
 @triton.jit
@@ -138,16 +138,16 @@ def weighted_topics(
     sums = tl.zeros((BLOCK_B, BLOCK_F), topics.dtype.element_ty)
     for first in range(0, B, BLOCK_B):
         row = first + tl.arange(0, BLOCK_B)
-        there = (row[:, None] < B) & (j[None, :] < F)
-        sums += tl.load(topics + row[:, None] * F + j[None, :], mask=there, other=0)
+        inside = (row[:, None] < B) & (j[None, :] < F)
+        sums += tl.load(topics + row[:, None] * F + j[None, :], mask=inside, other=0)
     q = tl.minimum(tl.maximum(tl.sum(sums, 0) / B, 1e-6), 1 - 1e-6)
     slope = -sparsity * (q - target) / (q * (1 - q))
     for first in range(0, B, BLOCK_B):
         row = first + tl.arange(0, BLOCK_B)
-        there = (row[:, None] < B) & (j[None, :] < F)
-        h = tl.load(topics + row[:, None] * F + j[None, :], mask=there, other=0)
+        inside = (row[:, None] < B) & (j[None, :] < F)
+        h = tl.load(topics + row[:, None] * F + j[None, :], mask=inside, other=0)
         weighted = h * (1 + slope[None, :] * (1 - h)) / B
-        tl.store(out + row[:, None] * F + j[None, :], weighted, mask=there)
+        tl.store(out + row[:, None] * F + j[None, :], weighted, mask=inside)
 
 
 @triton.jit
@@ -157,17 +157,17 @@ def mean_difference(x, y, out, B, K, BLOCK_B: tl.constexpr, BLOCK_K: tl.constexp
     for first in range(0, B, BLOCK_B):
         row = first + tl.arange(0, BLOCK_B)
         at = row[:, None].to(tl.int64) * K + k[None, :]
-        there = (row[:, None] < B) & (k[None, :] < K)
-        sums += tl.load(x + at, mask=there, other=0) - tl.load(y + at, mask=there, other=0)
+        inside = (row[:, None] < B) & (k[None, :] < K)
+        sums += tl.load(x + at, mask=inside, other=0) - tl.load(y + at, mask=inside, other=0)
     tl.store(out + k, tl.sum(sums, 0) / B, mask=k < K)
 
 
 @triton.jit
 def climb(leaf, velocity, gradient, rate, momentum, decay, size, BLOCK: tl.constexpr):
     at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
-    there = at < size
-    old = tl.load(leaf + at, mask=there)
-    climbed = tl.load(gradient + at, mask=there) - decay * old
-    v = tl.load(velocity + at, mask=there) * momentum + tl.load(rate) * climbed
-    tl.store(velocity + at, v, mask=there)
-    tl.store(leaf + at, old + v, mask=there)
+    inside = at < size
+    old = tl.load(leaf + at, mask=inside)
+    climbed = tl.load(gradient + at, mask=inside) - decay * old
+    v = tl.load(velocity + at, mask=inside) * momentum + tl.load(rate) * climbed
+    tl.store(velocity + at, v, mask=inside)
+    tl.store(leaf + at, old + v, mask=inside)

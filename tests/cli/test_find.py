@@ -70,7 +70,9 @@ def test_similar_is_a_search_without_the_document_itself(docboltz, model):
 
 def test_unknown_words_and_ids(docboltz, model):
     assert "knows none of these words: 'xyzzy'" in docboltz("search", model, "xyzzy").complaint
-    assert "knows none of these words" in docboltz("search", model, "").complaint
+    assert "no word to ask with" in docboltz("search", model, "").complaint
+    unquoted = docboltz("search", model, "football", "match", "--json").json
+    assert unquoted == docboltz("search", model, "football match", "--json").json
     assert docboltz("search", model, "football xyzzy").err == "Not in the vocabulary: xyzzy\n"
     said = docboltz("similar", model, "xyzzy").complaint
     assert "No document has the id 'xyzzy'" in said

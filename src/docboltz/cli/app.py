@@ -24,10 +24,10 @@ from docboltz.cli.features import transform
 from docboltz.cli.find import index, search, similar
 from docboltz.cli.fit import fit
 from docboltz.cli.options import OptionNames
-from docboltz.cli.output import printable
 from docboltz.cli.reproduce import reproduce
 from docboltz.cli.tune import tune
 from docboltz.errors import DocboltzError
+from docboltz.progress import printable
 
 UsageError: Any = typer.BadParameter.__base__  # click's, or that of Typer's own copy of click
 INTERRUPTED = 130  # what a shell reports for a command that Ctrl-C ended

@@ -72,6 +72,8 @@ def perplexity(
         found = text_model.perplexity(
             corpus, n=documents, method=method, random_state=seed, verbose=not quiet
         )
+    if found.unigram is not None and found.value > found.unigram:
+        remark("It predicts worse than the frequencies of words alone: train longer.", quiet=quiet)
     if json:
         print_json(
             {

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from docboltz.cli.options import Json, ModelFolder, Neighbours
-from docboltz.cli.output import print_json, print_table, remark, remark_unknown
+from docboltz.cli.output import print_answer, print_json, remark, remark_unknown
 
 
 def topics(
@@ -32,8 +32,7 @@ def topics(
     if json:
         print_json(found.to_dicts())
     else:
-        columns = {"topic": "right", "sharpness": "right", "activity": "right", "words": "left"}
-        print_table(None, columns, [found.row(topic, ("", ""), str) for topic in found])
+        print_answer(found)
     if number is not None and len(found) < number:
         others = "the others repeat their first words; without --number all are shown"
         why = others if len(found) < text_model.n_topics else "the model has no more"
@@ -42,7 +41,7 @@ def topics(
 
 def words(
     model: ModelFolder,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="A few words.")],
+    text: Annotated[list[str], typer.Argument(metavar="TEXT...", help="A few words.")],
     top: Neighbours = 15,
     json: Json = False,
 ) -> None:
@@ -54,10 +53,9 @@ def words(
     """
     from docboltz.text_model import TextModel
 
-    found = TextModel.open(model).words(text, top)
+    found = TextModel.open(model).words(" ".join(text), top)
     remark_unknown(found.unknown)
     if json:
         print_json(found.to_dicts())
-        return
-    columns = {"word": "left", "probability": "right", "lift": "right"}
-    print_table(None, columns, [found.row(word, ("", ""), str) for word in found])
+    else:
+        print_answer(found)

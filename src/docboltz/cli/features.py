@@ -9,8 +9,8 @@ import typer
 
 from docboltz.cli.corpus_options import CorpusSource
 from docboltz.cli.options import Device, Json, ModelFolder, Quiet
-from docboltz.cli.output import count_of, print_json, remark, remark_empty
-from docboltz.cli.reading import reads_corpus, remark_reading
+from docboltz.cli.output import count_of, print_json, remark
+from docboltz.cli.reading import reads_corpus
 
 
 @reads_corpus
@@ -46,8 +46,6 @@ def transform(
         inference=inference,  # type: ignore[arg-type]  # checked there, with a message
         verbose=not quiet,
     )
-    remark_reading(documents.report, quiet=quiet, json=json)
-    remark_empty(corpus.n_empty, quiet=quiet)
     if json:
         print_json(
             {

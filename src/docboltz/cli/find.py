@@ -13,15 +13,16 @@ from docboltz.cli.output import (
     print_hits,
     print_json,
     remark,
-    remark_empty,
     remark_unknown,
 )
-from docboltz.cli.reading import reads_corpus, remark_reading
+from docboltz.cli.reading import reads_corpus
 
 
 def search(
     model: ModelFolder,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="What to look for, in free text.")],
+    text: Annotated[
+        list[str], typer.Argument(metavar="TEXT...", help="What to look for, in free text.")
+    ],
     top: Neighbours = 10,
     by: By = "both",
     json: Json = False,
@@ -32,7 +33,7 @@ def search(
     """
     from docboltz.text_model import TextModel
 
-    _show(TextModel.open(model).search(text, top, by=by), json)  # type: ignore[arg-type]
+    _show(TextModel.open(model).search(" ".join(text), top, by=by), json)  # type: ignore[arg-type]
 
 
 def similar(
@@ -72,8 +73,6 @@ def index(
     text_model = TextModel.open(model, device=device)
     documents = source.documents(text_model.reading)
     indexed = text_model.index(documents, verbose=not quiet)
-    remark_reading(documents.report, quiet=quiet, json=json)
-    remark_empty(indexed.n_empty, quiet=quiet)
     if json:
         print_json(
             {

@@ -7,12 +7,13 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from docboltz.progress import printable
 from docboltz.progress import remark as _remark
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from docboltz.answers import Hits
+    from docboltz.answers import Answer, Hits
     from docboltz.corpus.split import Split
 
 UNFOLDED = 10_000  # columns: more than any row of a table needs
@@ -21,7 +22,7 @@ UNFOLDED = 10_000  # columns: more than any row of a table needs
 def remark(message: str, *, quiet: bool = False) -> None:
     """Say something on standard error that is not the answer."""
     if not quiet:
-        _remark(printable(message))
+        _remark(message)
 
 
 def print_json(value: Any) -> None:
@@ -62,6 +63,13 @@ def print_table(
     Console(width=width, highlight=False, markup=False, emoji=False).print(table)
 
 
+def print_answer(answer: Answer[Any]) -> None:
+    """Print topics or words by their own columns."""
+    heads, rows = answer.table(("", ""), str)
+    sides = {name: "right" if name in answer.numbers else "left" for name in heads}
+    print_table(None, sides, rows)
+
+
 def print_hits(title: str | None, hits: Hits) -> None:
     """Print hits with the query's own words in bold, the best piece of each text."""
     from rich.text import Text
@@ -78,15 +86,6 @@ def print_hits(title: str | None, hits: Hits) -> None:
         del columns["labels"]
         rows = [[score, id, text] for score, id, _, text in rows]
     print_table(title, columns, rows)
-
-
-def printable(text: str) -> str:
-    """Put a space for what would command the terminal instead of showing on it.
-
-    >>> printable("a red\\x1b[31m word")
-    'a red [31m word'
-    """
-    return "".join(char if char.isprintable() else " " for char in text)
 
 
 def remark_empty(n: int, *, quiet: bool) -> None:

@@ -216,7 +216,8 @@ class _Files:
     def rows(self, report: ReadReport) -> Iterator[Row]:
         options = self._choice.options
         format, weak = options.format, "format" in self._choice.saved
-        if format is None and (options.delimiter is not None or not options.header):
+        named = options.delimiter is not None and "delimiter" not in self._choice.saved
+        if format is None and (named or not (options.header or "header" in self._choice.saved)):
             format, weak = "csv", True
         sources = find_sources(self._paths, format, weak=weak)
         # Numbers need no file name before them if there is only one file.

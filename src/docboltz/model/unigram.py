@@ -22,5 +22,5 @@ def smoothed_word_frequency(counts: SparseCounts) -> Tensor:
 
 def unigram_log_likelihood(counts: SparseCounts, frequency: Tensor) -> Tensor:
     """log p(v) = Σ_k v̂_k log f_k: (B,), float64."""
-    said = counts.counts.double() * frequency.double().log()[counts.words.long()]
-    return torch.segment_reduce(said, "sum", offsets=counts.starts, initial=0.0)
+    log_p = counts.counts.double() * frequency.double().log()[counts.words.long()]
+    return torch.segment_reduce(log_p, "sum", offsets=counts.starts, initial=0.0)
