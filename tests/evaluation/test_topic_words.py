@@ -32,7 +32,7 @@ def test_describes_topics_as_the_model_does():
     features, counts = data(0)
     words = tuple("abcdefgh")
     ids = tuple(map(str, range(50)))
-    model = SimpleNamespace(components_=np.zeros((3, 8)), transform=lambda counts: features)
+    model = SimpleNamespace(components_=np.zeros((3, 8)), transform=lambda counts, *_: features)
     described = describe_topics(model, Corpus(counts, ids, ((),) * 50, Vocabulary(words)))
     for topic, best in zip(described, topic_words(features, counts, 8), strict=True):
         assert topic.words == tuple(words[k] for k in best[: len(topic.words)])

@@ -22,7 +22,7 @@ from docboltz.search.writer import DOCUMENTS, FEATURES, STORE
 By = Literal["both", "topics", "words"]
 
 WORDS_PER_TOPIC_COSINE = 0.3
-"""What the words' cosine counts for beside that of topics. Chosen on validation documents of eight
+"""What the words' cosine counts for beside that of topics. Chosen on validation documents of seven
 collections, whole ones and three or six of their words as queries: benchmarks/search_score.py."""
 WEIGHTS: dict[str, Weights] = {
     "both": Weights(1 / (1 + WORDS_PER_TOPIC_COSINE), 1 - 1 / (1 + WORDS_PER_TOPIC_COSINE)),
