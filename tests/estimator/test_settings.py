@@ -23,29 +23,32 @@ SHORT = {"pretraining__updates": 4, "finetuning__updates": 3, "finetuning__rungs
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_a_recipe_stands_for_its_settings(kind, recipe: str) -> None:
     short = {k: v for k, v in SHORT.items() if recipe != "quick" or k.startswith("pretraining")}
-    by_name = kind(3, recipe=recipe, random_state=0).set_params(**short).fit(corpus())
+    X = corpus(150)
+    by_name = kind(3, recipe=recipe, random_state=0).set_params(**short).fit(X)
     phases = RECIPES[recipe]
     given = {"pretraining": replace(phases["pretraining"], updates=4), "finetuning": None}
+    given["validation"] = phases["validation"]
     if recipe != "quick":
         given["finetuning"] = replace(phases["finetuning"], updates=3, rungs=8)
-    by_hand = kind(3, random_state=0, **given).fit(corpus())
+    by_hand = kind(3, random_state=0, **given).fit(X)
     assert np.array_equal(by_name.components_, by_hand.components_)
-    assert by_name.finetuning_ == given["finetuning"]
+    assert by_name.finetuning_ in (given["finetuning"], None if recipe == "full" else 0)
     assert by_name.pretraining_.updates == 4
-    assert by_name.has_density_ == (recipe != "quick")
+    assert by_name.has_density_ == (recipe == "density")
+    assert bool(by_name.looks_) == (recipe == "full")
 
 
 def test_given_settings_replace_the_recipes() -> None:
     mine = Pretraining(updates=4, weight_decay=2.0)
     tuned = Finetuning(updates=2, rungs=8)
-    model = ReplicatedSoftmax(3, recipe="full", pretraining=mine, finetuning=tuned).fit(corpus())
+    model = ReplicatedSoftmax(3, recipe="density", pretraining=mine, finetuning=tuned).fit(corpus())
     assert model.pretraining_.weight_decay == 2
     assert model.n_updates_ == 6
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_parts_of_settings_are_parameters(kind) -> None:
-    model = kind(recipe="full")
+    model = kind(recipe="density")
     assert model.get_params()["pretraining__weight_decay"] == 1.2, "the recipe's"
     assert model.get_params()["finetuning__sweeps"] == Finetuning().sweeps
     assert model.set_params(pretraining__updates=500) is model
@@ -53,12 +56,12 @@ def test_parts_of_settings_are_parameters(kind) -> None:
     assert model.finetuning is None
     model.set_params(pretraining__momentum=0.5, finetuning__sweeps=2, n_components=7)
     assert model.pretraining == Pretraining(updates=500, weight_decay=1.2, momentum=0.5)
-    assert model.finetuning == replace(RECIPES["full"]["finetuning"], sweeps=2)
+    assert model.finetuning == replace(RECIPES["density"]["finetuning"], sweeps=2)
     assert model.n_components == 7
     again = clone(model)
     assert again.get_params() == model.get_params()
-    model.set_params(validation=Validation(), validation__patience=3)
-    assert model.validation == Validation(patience=3)
+    model.set_params(validation=Validation(), validation__share=0.3)
+    assert model.validation == Validation(share=0.3)
     assert not any("__" in name for name in model.get_params(deep=False))
 
 

@@ -38,18 +38,13 @@ def broken_at(update: int) -> Callable[[int], float]:
 
 
 class Scores:
-    """Stands in for held-out documents: the score is a function of how far the model has come."""
+    """Stands in for held-out documents: what is found is a function of how far the model is."""
 
-    def __init__(self, score: Callable[[float], float]) -> None:
-        self._score = score
+    def __init__(self, found: Callable[[float], float]) -> None:
+        self._found = found
 
     def measure(self, p: Parameters) -> dict[str, float]:
-        return {"validation_perplexity": self._score(drifted(p)), "free_energy_gap": 0.0}
-
-
-def from_best(best: float) -> Scores:
-    """The nearer to `best` updates, the better."""
-    return Scores(lambda at: 1 + abs(at - best))
+        return {"halves_found": self._found(drifted(p))}
 
 
 def interrupting(update: int, times: int = 1) -> Callable[[int], float]:

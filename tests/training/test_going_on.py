@@ -24,7 +24,6 @@ from tests.training.runs import (
     Saves,
     broken_at,
     drifted,
-    from_best,
     interrupting,
     run_of,
 )
@@ -49,7 +48,7 @@ def real_run(*, stop: tuple[int, int] | None = None, save: Saves | None = None) 
         interrupt(phases[stop[0]], stop[1])
     p = small_parameters(3, 8, dtype=torch.float32)
     documents = documents_of(counts[:30], policy)
-    return Run(p, documents, phases, seed=3, held_out=held_out, patience=5, save=save)
+    return Run(p, documents, phases, seed=3, held_out=held_out, save=save)
 
 
 def interrupt(phase: Phase, update: int) -> None:
@@ -114,23 +113,6 @@ def test_every_state_saved_on_the_way_leads_to_the_same_end(
         resumed.restore(tensors, facts)
         resumed.go(unseen)
         assert_same_end(whole, resumed)
-
-
-@pytest.mark.usefixtures("frequent_looks")
-@pytest.mark.parametrize("update", [7, 25, 36])
-def test_a_run_that_goes_on_knows_its_best_and_its_patience(update: int) -> None:
-    """Best after 20 updates; patience for 3 looks more, wherever the run was interrupted."""
-    saves = Saves()
-    with pytest.raises(KeyboardInterrupt):
-        run_of(
-            Drift(100, slope=interrupting(update)), held_out=from_best(20), patience=3, save=saves
-        ).go(unseen)
-    resumed = run_of(Drift(100), held_out=from_best(20), patience=3)
-    resumed.restore(*saves[0])
-    resumed.go(unseen)
-    assert [entry["update"] for entry in resumed.history] == [10, 20, 30, 40, 50]
-    assert drifted(resumed.parameters) == 20
-    assert resumed.updates == 50
 
 
 def test_a_run_that_goes_on_and_diverges_is_put_back_to_the_look_before_the_interrupt() -> None:

@@ -17,7 +17,6 @@ from tests.training.runs import (
     Scores,
     broken_at,
     drifted,
-    from_best,
     interrupting,
     run_of,
 )
@@ -99,45 +98,15 @@ def test_divergence_in_the_last_updates_is_seen() -> None:
     assert drifted(run.parameters) == 100
 
 
-# ---- early stopping ----
+# ---- held-out documents ----
 
 
-def test_training_stops_out_of_patience_and_keeps_the_best() -> None:
-    run = run_of(Drift(1000), held_out=from_best(300), patience=3)
+def test_held_out_documents_are_looked_at_and_change_nothing() -> None:
+    run = run_of(Drift(250, name="One"), Drift(100, name="Two"), held_out=Scores(lambda at: at))
     run.go(unseen)
-    assert [entry["update"] for entry in run.history] == [100, 200, 300, 400, 500, 600]
-    assert [entry["validation_perplexity"] for entry in run.history] == [201, 101, 1, 101, 201, 301]
-    assert all(entry["free_energy_gap"] == 0 for entry in run.history)
-    assert drifted(run.parameters) == 300
-    assert run.updates == 600
-
-
-def test_patience_counts_looks_since_the_best_one() -> None:
-    """Bad looks between better ones do not add up, and as good is not better."""
-    scores = {100: 9, 200: 10, 300: 8, 400: 10, 500: 7, 600: 7, 700: 8, 800: 1}
-    run = run_of(Drift(900), held_out=Scores(lambda at: scores[round(at)]), patience=2)
-    run.go(unseen)
-    assert run.history[-1]["update"] == 700
-    assert drifted(run.parameters) == 500
-
-
-def test_the_best_is_kept_where_patience_lasts_to_the_end() -> None:
-    run = run_of(Drift(500), held_out=from_best(400), patience=10)
-    run.go(unseen)
-    assert run.history[-1]["update"] == 500
-    assert drifted(run.parameters) == 400
-
-
-def test_every_phase_has_patience_of_its_own_and_starts_from_the_best_of_the_last() -> None:
-    run = run_of(
-        Drift(1000, name="One"), Drift(300, name="Two"), held_out=from_best(200), patience=1
-    )
-    run.go(unseen)
-    seen = [(entry["phase"], entry["update"]) for entry in run.history]
-    # The second phase goes from 200 to 300, which is worse: what the first one found is kept.
-    assert seen == [("One", 100), ("One", 200), ("One", 300), ("Two", 100)]
-    assert drifted(run.parameters) == 200
-    assert run.updates == 400
+    seen = [(entry["phase"], entry["update"], entry["halves_found"]) for entry in run.history]
+    assert seen == [("One", 100, 100), ("One", 200, 200), ("One", 250, 250), ("Two", 100, 350)]
+    assert drifted(run.parameters) == 350
 
 
 # ---- Ctrl-C ----

@@ -132,16 +132,15 @@ def test_what_is_learnt_is_the_mean_of_the_parameters_once_averaging_has_begun()
         assert not torch.equal(mean, getattr(trainer.parameters, name))
 
 
-def test_pretraining_is_not_averaged() -> None:
-    trainer = trainer_of(pretraining())
-    trainer.advance(10)
-    assert trainer.learnt is trainer.parameters
-
-
-def test_pretraining_that_goes_on_from_an_earlier_run_is_not_averaged_either() -> None:
-    trainer = trainer_of(pretraining(), first=10)
-    trainer.advance(10)
-    assert trainer.learnt is trainer.parameters
+@pytest.mark.parametrize(("averaged", "of"), [(0.0, 1), (0.25, 5), (1.0, 20)])
+def test_pretraining_averages_the_last_share_of_its_updates(averaged: float, of: int) -> None:
+    """All that is learnt is the mean of the parameters after each of these updates."""
+    trainer = trainer_of(ContrastiveDivergence(Pretraining(updates=20, averaged=averaged)))
+    seen = []
+    for _ in range(20):
+        trainer.advance(1)
+        seen.append(trainer.parameters.W.clone())
+    torch.testing.assert_close(trainer.learnt.W, torch.stack(seen[-of:]).mean(0))
 
 
 # ---- reproducible ----

@@ -201,15 +201,54 @@ def test_a_model_of_the_training_documents_has_a_gap_to_others() -> None:
     assert gap == pytest.approx(0.6 * math.log(4))
 
 
-def test_as_many_documents_are_looked_at_on_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_as_many_documents_are_looked_at_on_both_sides() -> None:
     p = random_parameters(3, 6, scale=0.5)
     held, learnt = random_counts(9, 6, seed=1) + 1, random_counts(5, 6, seed=2) + 1
     fewer = held_out(held[:5], learnt).measure(p)
     assert held_out(held, learnt).measure(p) == fewer
+
+
+def test_no_more_documents_are_held_out_than_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(validation, "MOST_DOCUMENTS", 3)
-    fewest = held_out(held, learnt).measure(p)
-    monkeypatch.undo()
-    assert fewest == held_out(held[:3], learnt[:3]).measure(p) != fewer
+    learnt, held = hold_out(numbered(100), 0.5, generator=seeded())
+    assert (len(learnt), len(held)) == (97, 3)
+
+
+# ---- halves that are found ----
+
+
+def of_many_kinds(n: int, n_words: int, *, seed: int) -> Tensor:
+    """Documents of 40 words, each with a few words of its own."""
+    rng = np.random.default_rng(seed)
+    shares = rng.dirichlet(np.full(n_words, 0.1), n)
+    return torch.from_numpy(rng.multinomial(40, shares).astype(float))
+
+
+def test_found_halves_are_those_of_a_plain_computation(policy: LatentWords) -> None:
+    p = random_parameters(6, 30, scale=0.3)
+    held, learnt = of_many_kinds(60, 30, seed=1), of_many_kinds(70, 30, seed=2)
+    found = held_out(held, learnt, policy, seed=5).measure(p)["halves_found"]
+    seen, hidden = (half.dense() for half in halves(sparse(held), generator=seeded(5)))
+
+    def features(counts: Tensor) -> Tensor:
+        n = counts.sum(1, keepdim=True)
+        return torch.sigmoid((1 + policy(n) / n) * (counts @ p.W.T + n * p.a))
+
+    mean = features(learnt[: len(held)]).mean(0)
+    expected = 0
+    for i, one in enumerate(features(seen) - mean):
+        cosines = [float(one @ x / (one.norm() * x.norm())) for x in features(hidden) - mean]
+        rank = 1 + sum(c > cosines[i] for c in cosines)
+        expected += rank <= len(cosines) // 20
+    assert 0 < expected < len(seen)
+    assert found == pytest.approx(expected / len(seen))
+
+
+def test_a_model_that_cannot_tell_halves_apart_finds_them_by_chance() -> None:
+    """All cosines are alike: every half shares the middle rank of a hundred."""
+    p, held = random_parameters(3, 30), of_many_kinds(100, 30, seed=1)
+    blank = Parameters(torch.zeros_like(p.W), torch.zeros_like(p.a), p.b)
+    assert held_out(held, held).measure(blank)["halves_found"] == 0
 
 
 def test_counts_may_be_numbered_in_32_bits() -> None:
@@ -238,7 +277,17 @@ def test_a_hopeless_model_has_a_number_too() -> None:
 
 @pytest.mark.parametrize(
     "settings",
-    [{"share": 0}, {"share": 1.0}, {"share": "some"}, {"patience": 0}, {"patience": 1.5}],
+    [
+        {"share": 0},
+        {"share": 1.0},
+        {"share": "some"},
+        {"strengths": ()},
+        {"strengths": (2.0, 1.0)},
+        {"strengths": (0.0, 1.0)},
+        {"strengths": 2.0},
+        {"tolerance": 1.0},
+        {"tolerance": -0.1},
+    ],
     ids=str,
 )
 def test_nonsense_is_refused(settings: dict) -> None:
@@ -247,8 +296,11 @@ def test_nonsense_is_refused(settings: dict) -> None:
 
 
 def test_numpys_numbers_are_numbers() -> None:
-    settings = Validation(share=np.float32(0.25), patience=np.int64(3))
-    assert (type(settings.share), type(settings.patience)) == (float, int)
+    settings = Validation(
+        share=np.float32(0.25), strengths=[np.float32(2)], tolerance=np.float64(0)
+    )
+    assert {type(value) for value in (settings.share, *settings.strengths)} == {float}
+    assert settings.strengths == (2.0,)
 
 
 def test_held_out_documents_of_one_word_cannot_be_judged_by() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from dataclasses import replace
 from typing import Any, Self
 
@@ -35,12 +36,11 @@ from docboltz.model.parameters import Parameters
 from docboltz.model.unigram import smoothed_word_frequency
 from docboltz.progress import progress_bar
 from docboltz.storage import CHECKPOINT, load_model, save_model
+from docboltz.training.course import Course, Look, enough_to_judge, report
 from docboltz.training.documents import Documents
-from docboltz.training.finetune import Finetuning, MaximumLikelihood
+from docboltz.training.finetune import Finetuning
 from docboltz.training.pretrain import ContrastiveDivergence, Pretraining
 from docboltz.training.run import History, Run
-from docboltz.training.trainer import Phase
-from docboltz.training.validation import HeldOut, hold_out
 
 
 class TopicModel(
@@ -57,6 +57,7 @@ class TopicModel(
     finetuning_: Finetuning | None
     n_updates_: int
     history_: History
+    looks_: list[Look]
     n_features_in_: int
     _velocity: dict[str, NDArray[np.float32]] | None = None
     _automatic: Pretraining | None = None
@@ -90,46 +91,42 @@ class TopicModel(
     def fit_keeping_checkpoint(self, X: ArrayLike) -> Checkpoint | None:
         """Fit, and leave the checkpoint, if there is one, to be removed when the model is safe."""
         with self._unchanged_if_refused():
-            run, checkpoint = self._prepare(X)
-        self._learn(run, checkpoint)
+            course, checkpoint = self._prepare(X)
+        self._learn(course, checkpoint)
         return checkpoint
 
-    def _prepare(self, X: ArrayLike) -> tuple[Run, Checkpoint | None]:
-        """Drop what an earlier fit learnt and set up the run, from its checkpoint if there is one.
+    def _prepare(self, X: ArrayLike) -> tuple[Course, Checkpoint | None]:
+        """Drop what an earlier fit learnt and set training up, from its checkpoint if there is one.
 
         What can be refused is refused here.
         """
         self._drop_learnt()
         counts = self._training_counts(X, "fit", reset=True)
         parameters, device = self._begin(counts), self._device
-        phases: list[Phase] = [ContrastiveDivergence(self._in_force("pretraining"))]
-        finetuning = self._in_force("finetuning")
-        if finetuning is not None:
-            phases.append(MaximumLikelihood(finetuning))
         checkpoint, left, seed = None, None, draw_seed(self._rng)
         if self.checkpoint is not None:
             checkpoint = Checkpoint(self.checkpoint, self, counts, device)
             left = checkpoint.load()
         if left is not None:
             seed = left[1]["seed"]
-        held_out = None
-        if self.validation is not None:
-            g = torch.Generator().manual_seed(seed)
-            counts, held = hold_out(counts, self.validation.share, generator=g)
-            held_out = HeldOut(held, counts, self.latent_words_, device, generator=g)
-        run = Run(
+        validation = self._in_force("validation")
+        if self.validation is None and not enough_to_judge(counts):
+            validation = None
+        course = Course(
             parameters,
-            Documents.of(counts, self.latent_words_, device),
-            phases,
+            counts,
+            self.latent_words_,
+            device,
+            pretraining=self._in_force("pretraining"),
+            finetuning=self._in_force("finetuning"),
+            validation=validation,
             seed=seed,
-            held_out=held_out,
-            patience=1 if self.validation is None else self.validation.patience,
             save=None if checkpoint is None else checkpoint.save,
         )
         if checkpoint is not None and left is not None:
             with CHECKPOINT.trusting(checkpoint.path):
-                run.restore(*left)
-        return run, checkpoint
+                course.restore(*left)
+        return course, checkpoint
 
     def partial_fit(self, X: ArrayLike, y: object = None) -> Self:
         """Go once through X in minibatches by contrastive divergence; the first call sets it up.
@@ -160,7 +157,8 @@ class TopicModel(
             self._automatic = Pretraining().completed(self.n_components, documents)
         asked: Pretraining = self._in_force("pretraining")
         updates = math.ceil(len(counts) / asked.batch_size)
-        settings = replace(asked.filled_from(self._automatic), updates=updates)
+        # One pass is no end of training: there is nothing to average yet.
+        settings = replace(asked.filled_from(self._automatic), updates=updates, averaged=0.0)
         run = Run(
             parameters,
             documents,
@@ -174,13 +172,14 @@ class TopicModel(
             run.velocity[name].copy_(share(velocity))
         return run
 
-    def _learn(self, run: Run, checkpoint: Checkpoint | None) -> None:
-        """Go through the run and keep what it learns, as far as it gets."""
+    def _learn(self, training: Course | Run, checkpoint: Checkpoint | None) -> None:
+        """Go through the training and keep what it learns, as far as it gets."""
         try:
-            run.go(lambda phase: progress_bar(phase, "updates", shown=self.verbose))
+            training.go(lambda phase: progress_bar(phase, "updates", shown=self.verbose))
         except (KeyboardInterrupt, TrainingDiverged) as error:
+            run = training if isinstance(training, Run) else training.run
             if run.updates:
-                self._keep(run)
+                self._keep(training)
             if checkpoint is None:
                 raise
             if isinstance(error, TrainingDiverged):
@@ -190,7 +189,9 @@ class TopicModel(
             if run.saved:
                 message += f" The same call goes on from {checkpoint.path}."
             raise KeyboardInterrupt(message) from None
-        self._keep(run)
+        self._keep(training)
+        if self.verbose and isinstance(training, Course) and training.chosen is not None:
+            print(report(training.looks, training.chosen), file=sys.stderr)
 
     def _begin(self, counts: SparseCounts) -> Parameters:
         """Set up the untrained model."""
@@ -220,8 +221,11 @@ class TopicModel(
             delattr(self, name)
         self._velocity = self._automatic = None
 
-    def _keep(self, run: Run) -> None:
+    def _keep(self, training: Course | Run) -> None:
         """Make what was learnt the estimator's."""
+        run, self.looks_ = (
+            (training, []) if isinstance(training, Run) else (training.run, training.looks)
+        )
         p = run.parameters
         self.components_ = p.W.T.cpu().numpy().T
         self.intercept_hidden_, self.intercept_visible_ = p.a.cpu().numpy(), p.b.cpu().numpy()
@@ -232,8 +236,11 @@ class TopicModel(
 
     @property
     def has_density_(self) -> bool:
-        """Whether the model was last trained by maximum likelihood: its density is worth a look."""
-        return self.finetuning_ is not None
+        """Whether the model was last trained by maximum likelihood: its density is worth a look.
+
+        Chains that start at the documents, instead of a pool that looks for modes, do not make one.
+        """
+        return self.finetuning_ is not None and self.finetuning_.chains == "pool"
 
     # ---- using ----
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from dataclasses import asdict
 from pathlib import Path
@@ -12,6 +13,7 @@ import torch
 
 from docboltz.errors import OtherRun
 from docboltz.estimator.saving import plain_parameters
+from docboltz.estimator.settings import SETTINGS
 from docboltz.model.counts import SparseCounts
 from docboltz.storage import CHECKPOINT, load_model, save_model
 from docboltz.training.run import Tensors
@@ -35,9 +37,9 @@ class Checkpoint:
         settings = plain_parameters(model)
         for name in ("recipe", "verbose", "inference"):
             del settings[name]  # they change nothing in training, beyond the phases below
-        for name in ("pretraining", "finetuning"):
-            phase = model._in_force(name)
-            settings[name] = phase and asdict(phase)
+        for name in SETTINGS:
+            part = model._in_force(name)
+            settings[name] = part and json.loads(json.dumps(asdict(part)))  # as it is read back
         self._identity = {
             "model": type(model).__name__,
             **settings,

@@ -13,6 +13,7 @@ from docboltz.errors import InvalidModelFile, is_whole, shown
 from docboltz.estimator.settings import SETTINGS
 from docboltz.model.latent_words import LatentWords, policy_from_dict, policy_to_dict
 from docboltz.storage import MODEL, Arrays
+from docboltz.training.course import Look
 from docboltz.training.finetune import Finetuning
 from docboltz.training.pretrain import Pretraining
 
@@ -41,6 +42,7 @@ def describe(model: TopicModel) -> tuple[Arrays, dict[str, Any]]:
         },
         "updates": model.n_updates_,
         "history": model.history_,
+        "looks": [asdict(look) for look in model.looks_],
     }
     if hasattr(model, "feature_names_in_"):
         settings["feature_names"] = model.feature_names_in_.tolist()
@@ -92,6 +94,7 @@ def restore(
         _require(is_whole(settings["updates"]) and settings["updates"] >= 0, "updates")
         _require(_is_history(settings["history"]), "history")
         model.n_updates_, model.history_ = settings["updates"], settings["history"]
+        model.looks_ = [Look(**look) for look in settings["looks"]]
         _restore_arrays(model, arrays)
         if "feature_names" in settings:
             names = settings["feature_names"]

@@ -42,6 +42,7 @@ TRAININGS = {
         {
             "pretraining": RECIPES["full"]["pretraining"],
             "finetuning": Finetuning(updates=600, batch_size=256, rungs=128, bridge=32, sweeps=2),
+            "validation": None,
         },
         {"updates": 1000},
         {"sweeps": 150, "inference_sweeps": 20, "particles": 50, "moves": 5},

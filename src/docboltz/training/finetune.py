@@ -155,10 +155,6 @@ class MaximumLikelihood:
         """Which rungs the first sweep exchanges: not the pairs of the last one before it."""
         return update * self.settings.sweeps % 2
 
-    def stage(self, update: int) -> int:
-        """The whole phase is one."""
-        return 0
-
     def gradients(self, batch: Batch, variant: int, generator: Random) -> list[Tensor]:
         """Statistics of the data less those of the model, for Wᵀ, b and row means; moves chains."""
         s, p = self.settings, self._p

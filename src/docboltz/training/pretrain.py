@@ -36,7 +36,7 @@ class Pretraining(ShortRepr):
     vocabulary and the length of documents, not with their number. The lab notes say how the
     defaults were chosen."""
 
-    updates: int = 3000
+    updates: int = 2400
     """Minibatches to learn from; the corpus is gone through as often as it takes."""
     batch_size: int = 128
     """Documents per update (all of them, where the corpus is smaller)."""
@@ -50,16 +50,20 @@ class Pretraining(ShortRepr):
     """Share of the last step that goes into the next."""
     weight_decay: float | None = None
     """Pull of W towards 0, per update, in units of the rate and of 1/K for K words (1/1,000 for
-    fewer): the gradients it works against are as small as word frequencies. None is 0.8 with latent
-    words and 0.4 without."""
-    more_steps_every: int = 1000
-    """Updates after which the chains get one Gibbs step more (CD-1, CD-2, …)."""
-    max_steps: int = 5
+    fewer): the gradients it works against are as small as word frequencies. None is
+    0.65 + 1,800/n for n documents, at most 2.6: what a prior weighs beside n documents falls as
+    1/n. Without latent words it is half of that."""
+    more_steps_every: int = 100
+    """Updates after which the chains get one Gibbs step more (CD-1, CD-2, …). CD-1 makes poor
+    features: it should end soon."""
+    max_steps: int = 3
     """The most Gibbs steps."""
+    averaged: float = 0.3
+    """Share of the updates, the last ones, whose weights are averaged; 0 keeps the last weights."""
     sparsity: float | None = None
     """Weight of the sparsity penalty Σ_j KL(target ‖ mean activity of topic j); 0 is none. None is
-    (F/256)² for F topics, at most 1, which large models need and small ones suffer from, and 0
-    without latent words."""
+    ((F − 128)/256)² for F > 128 topics, at most 1, which large models need and small ones suffer
+    from, and 0 without latent words."""
     sparsity_target: float = 0.1
     """Share of documents that should switch a topic on."""
     initial_scale: float = 0.01
@@ -85,16 +89,19 @@ class Pretraining(ShortRepr):
                 check(name, "a number of at least 0 or None", ok, float)
         ok = is_number(self.momentum) and 0 <= self.momentum < 1
         check("momentum", "a number from 0 up to, not including, 1", ok, float)
+        ok = is_number(self.averaged) and 0 <= self.averaged <= 1
+        check("averaged", "a number from 0 to 1", ok, float)
         ok = is_number(self.sparsity_target) and 0 < self.sparsity_target < 1
         check("sparsity_target", "a number between 0 and 1", ok, float)
 
     def completed(self, n_topics: int, documents: Documents) -> Pretraining:
         """Choose what None leaves open, for so many topics and these documents."""
         f, latent = word_frequency(documents.counts), bool((documents.d > documents.n).any())
+        decay = min(0.65 + 1800 / len(documents), 2.6)
         chosen = Pretraining(
             learning_rate=min(0.3 / float(documents.d.double().mean() * (f @ f)), 1.5),
-            weight_decay=0.8 if latent else 0.4,
-            sparsity=min((n_topics / 256) ** 2, 1.0) if latent else 0.0,
+            weight_decay=decay if latent else decay / 2,
+            sparsity=min((max(n_topics - 128, 0) / 256) ** 2, 1.0) if latent else 0.0,
         )
         return self.filled_from(chosen)
 
@@ -113,7 +120,9 @@ class ContrastiveDivergence:
     def __init__(self, settings: Pretraining) -> None:
         self.settings = settings
         self.updates, self.batch_size = settings.updates, settings.batch_size
-        self.average_from = self.refresh_every = sys.maxsize  # never
+        kept = settings.averaged > 0
+        self.average_from = round((1 - settings.averaged) * self.updates) if kept else sys.maxsize
+        self.refresh_every = sys.maxsize  # never
 
     def begin(self, p: Parameters, documents: Documents, generator: torch.Generator) -> Momentum:
         """Choose what the settings leave open; nothing else is needed but the parameters."""
@@ -132,10 +141,6 @@ class ContrastiveDivergence:
         """Gibbs steps of the update: all that differs between the operations of two updates."""
         s = self.settings
         return gibbs_steps(update, every=s.more_steps_every, maximum=s.max_steps)
-
-    def stage(self, update: int) -> int:
-        """More Gibbs steps may help where fewer did not."""
-        return self.variant(update)
 
     def gradients(self, batch: Batch, variant: int, generator: Random) -> list[Tensor]:
         """Contrastive divergence and the pull towards sparsity, for Wᵀ and b."""

@@ -1,4 +1,4 @@
-"""A training run: phases one after the other, watched, saved on the way, stopped in time.
+"""A training run: phases one after the other, watched, and saved on the way.
 
 Nothing here knows an equation. What a run is made of can be taken apart into tensors and plain
 values and put together again: a run taken up in the middle ends in the same bits.
@@ -48,17 +48,14 @@ class Run:
         seed: int,
         first: int = 0,
         held_out: HeldOut | None = None,
-        patience: int = 1,
         save: Save | None = None,
     ) -> None:
         self.parameters, self.history = parameters, History()
         self._documents, self._phases, self._seed, self._first = documents, phases, seed, first
-        self._held_out, self._patience, self._save = held_out, patience, save
+        self._held_out, self._save = held_out, save
         self._number, self._trainer = 0, self._begin(0)
         self.saved, self._last_write, self._stopped = False, time.monotonic(), False
         self.updates, self._before = first, 0
-        self._best: Parameters | None = None
-        self._best_score, self._waited = float("inf"), 0
         self._good, self._seen_at = parameters.copy(), first
 
     # ---- the loop ----
@@ -87,15 +84,11 @@ class Run:
         """Go on to the next phase from what this one has left."""
         self._number, self._before = self._number + 1, self.updates
         self._trainer = self._begin(self._number)
-        self._good, self._seen_at, self._waited = self.parameters.copy(), 0, 0
-        self._best, self._best_score = None, float("inf")
-        if self._held_out is not None:  # what was there before may stay the best
-            score = self._held_out.measure(self._good)["validation_perplexity"]
-            self._best, self._best_score = self._good, score
+        self._good, self._seen_at = self.parameters.copy(), 0
 
     def _finish_phase(self, progress: Update, asked: Callable[[], bool]) -> None:
         trainer, end = self._trainer, self._end
-        while trainer.update < end and not self._out_of_patience:
+        while trainer.update < end:
             to_look = LOOK - (trainer.update - self._start) % LOOK
             trainer.advance(min(CHUNK, to_look, end - trainer.update), asked)
             done = trainer.update - self._start
@@ -107,15 +100,10 @@ class Run:
                 self._write()
             progress(done, end - self._start, note_of(self.history[-1:]))
             if asked():
-                self._keep(self._result, trainer.update)
+                self._keep(trainer.learnt, trainer.update)
                 self._stopped = True
                 raise KeyboardInterrupt
-        self._keep(self._result, trainer.update)
-
-    @property
-    def _result(self) -> Parameters:
-        """What the phase has come to so far."""
-        return self._trainer.learnt if self._best is None else self._best
+        self._keep(trainer.learnt, trainer.update)
 
     def _give_up(self) -> NoReturn:
         """Put the model back to the last look, and say what happened."""
@@ -138,18 +126,12 @@ class Run:
         trainer, learnt = self._trainer, self._trainer.learnt
         if not is_finite(learnt):
             self._give_up()
-        before, self._seen_at = self._seen_at, trainer.update
+        self._seen_at = trainer.update
         self._good = learnt.copy()
         entry: dict[str, Any] = {"phase": trainer.phase.name, "update": trainer.update}
         entry |= trainer.watch()
         if self._held_out is not None:
             entry |= self._held_out.measure(learnt)
-            score = entry["validation_perplexity"]
-            self._waited += 1
-            if trainer.phase.stage(before) != trainer.phase.stage(trainer.update):
-                self._waited = 0  # what did not help may help now
-            if score < self._best_score:
-                self._best, self._best_score, self._waited = self._good, score, 0
         self.history.append(entry)
 
     @property
@@ -159,10 +141,6 @@ class Run:
     @property
     def _end(self) -> int:
         return self._start + self._trainer.phase.updates
-
-    @property
-    def _out_of_patience(self) -> bool:
-        return self._held_out is not None and self._waited >= self._patience
 
     def _begin(self, number: int) -> Trainer:
         start = self._first if number == 0 else 0
@@ -201,16 +179,12 @@ class Run:
             "good.W": self._good.W.T,
             "good.b": self._good.b,
         }
-        if self._best is not None:
-            tensors |= {"best.W": self._best.W.T, "best.b": self._best.b}
         facts = {
             "phase": self._number,
             "update": self._trainer.update,
             "before": self._before,
             "seed": self._seed,
             "history": self.history,
-            "waited": self._waited,
-            "best_score": None if self._best is None else self._best_score,
             "seen_at": self._seen_at,
         }
         return tensors, facts
@@ -225,16 +199,10 @@ class Run:
         for name, tensor in trainer.tensors().items():
             tensor.copy_(tensors[name].view(tensor.shape))  # files hold no tensors without axes
         trainer.generator.set_state(tensors["generator"])
-        self.history, self._waited = facts["history"], facts["waited"]
-        self._seen_at = facts["seen_at"]
-        self._good = self._held(tensors, "good")
-        if facts["best_score"] is not None:
-            self._best, self._best_score = self._held(tensors, "best"), facts["best_score"]
-
-    def _held(self, tensors: Tensors, name: str) -> Parameters:
+        self.history, self._seen_at = facts["history"], facts["seen_at"]
         p = self.parameters
-        W, b = (tensors[f"{name}.{part}"].to(p.W.device) for part in ("W", "b"))
-        return Parameters(W.T, p.a, b)
+        W, b = (tensors[f"good.{part}"].to(p.W.device) for part in ("W", "b"))
+        self._good = Parameters(W.T, p.a, b)
 
     @property
     def begun(self) -> list[Phase]:
@@ -250,14 +218,14 @@ class Run:
 def note_of(history: History) -> str:
     """The last look in a few words.
 
-    >>> note_of([{"update": 100, "data_activity": 0.423, "validation_perplexity": 512.3}])
-    'topics on 42%, held-out perplexity 512'
+    >>> note_of([{"update": 100, "data_activity": 0.423, "halves_found": 0.512}])
+    'topics on 42%, held-out halves found 51%'
     """
     phrases = {
         "data_activity": "topics on {:.0%}",
         "model_activity": "in chains {:.0%}",
         "travelled": "states travel {:.0%}",
-        "validation_perplexity": "held-out perplexity {:.0f}",
+        "halves_found": "held-out halves found {:.0%}",
     }
     return ", ".join(
         phrase.format(entry[name])

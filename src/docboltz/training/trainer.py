@@ -54,9 +54,6 @@ class Phase(Protocol):
     def variant(self, update: int) -> Hashable:
         """Updates of one variant are made of the same operations."""
 
-    def stage(self, update: int) -> int:
-        """Which part of its schedule an update belongs to: a later one may do better."""
-
     def gradients(self, batch: Batch, variant: Any, generator: Random) -> list[Tensor]:
         """Where to go, for all the optimiser moves."""
 

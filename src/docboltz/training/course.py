@@ -1,0 +1,188 @@
+"""A course of training: trials that held-out documents choose by, then a run on all documents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import Any
+
+import torch
+
+from docboltz.errors import TrainingDiverged
+from docboltz.model.counts import SparseCounts
+from docboltz.model.latent_words import LatentWords
+from docboltz.model.parameters import Parameters
+from docboltz.training.documents import Documents
+from docboltz.training.finetune import Finetuning, MaximumLikelihood
+from docboltz.training.pretrain import ContrastiveDivergence, Pretraining
+from docboltz.training.run import History, Run, Save, Tensors
+from docboltz.training.trainer import Phase
+from docboltz.training.validation import HeldOut, Validation, hold_out
+
+FEWEST_DOCUMENTS = 100
+"""With fewer, held-out documents are too few to choose by."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """What held-out documents say of a model on its way."""
+
+    strength: float
+    """What its weight decay was multiplied by."""
+    finetuning: int
+    """Updates of fine-tuning so far; 0 is the pretrained model."""
+    halves_found: float
+
+
+def looks_of(history: History, strength: float) -> list[Look]:
+    """The looks of a trial that count: at the end of pretraining, and all of fine-tuning."""
+    tuned = [e for e in history if e["phase"] == MaximumLikelihood.name]
+    pretrained = [e for e in history if e not in tuned][-1:]
+    return [
+        Look(strength, entry["update"] if entry in tuned else 0, entry["halves_found"])
+        for entry in [*pretrained, *tuned]
+    ]
+
+
+def enough_to_judge(counts: SparseCounts) -> bool:
+    """Tell whether there are documents enough, of two words and more, to hold some out by default.
+
+    >>> enough_to_judge(SparseCounts(torch.arange(3), torch.arange(2), torch.ones(2), 5))
+    False
+    """
+    return int((counts.lengths >= 2).sum()) >= FEWEST_DOCUMENTS
+
+
+def choose(looks: Sequence[Look], tolerance: float) -> Look:
+    """The model held back most, then tuned longest, of those that find nearly as much as the best.
+
+    Where none finds anything, held-out documents have nothing to say, and the first look is taken.
+
+    >>> choose([Look(1, 0, 0.50), Look(1, 100, 0.52), Look(2, 0, 0.50), Look(2, 100, 0.40)], 0.05)
+    Look(strength=2, finetuning=0, halves_found=0.5)
+    """
+    best = max(look.halves_found for look in looks)
+    if best == 0:
+        return looks[0]
+    good = [look for look in looks if look.halves_found >= (1 - tolerance) * best]
+    return max(good, key=lambda look: (look.strength, look.finetuning))
+
+
+def report(looks: Sequence[Look], chosen: Look) -> str:
+    """What held-out documents chose, to a person.
+
+    >>> looks = [Look(1, 0, 0.50), Look(1, 100, 0.52)]
+    >>> report(looks, looks[0])
+    'Held-out documents chose the usual weight decay and no fine-tuning, which does not help here.'
+    """
+    decay = "the usual weight decay"
+    if chosen.strength != 1:
+        decay = f"{chosen.strength:g} times the usual weight decay"
+    tuning = ""
+    if chosen.finetuning:
+        tuning = f" and {chosen.finetuning:,} updates of fine-tuning"
+    elif any(look.finetuning for look in looks):
+        tuning = " and no fine-tuning, which does not help here"
+    return f"Held-out documents chose {decay}{tuning}."
+
+
+class Course:
+    """All the runs a model is trained by. `run` is the one under way, and at last the one that
+    counts; `looks` is what held-out documents have said so far."""
+
+    def __init__(
+        self,
+        parameters: Parameters,
+        counts: SparseCounts,
+        latent_words: LatentWords,
+        device: torch.device,
+        *,
+        pretraining: Pretraining,
+        finetuning: Finetuning | None,
+        validation: Validation | None,
+        seed: int,
+        save: Save | None = None,
+    ) -> None:
+        self._first, self._latent_words, self._device = parameters, latent_words, device
+        self._pretraining, self._finetuning = pretraining, finetuning
+        self._validation, self._seed, self._save = validation, seed, save
+        self._all, self._part, self._held_out = counts, counts, None
+        if validation is not None:
+            g = torch.Generator().manual_seed(seed)
+            self._part, held = hold_out(counts, validation.share, generator=g)
+            self._held_out = HeldOut(held, self._part, latent_words, device, generator=g)
+        self.looks: list[Look] = []
+        self.run = self._next_run()
+
+    @property
+    def strength(self) -> float | None:
+        """The strength of the trial that is next, or None if the rest is for all documents."""
+        v = self._validation
+        if v is None:
+            return None
+        tried = sorted({look.strength for look in self.looks})
+        if len(tried) == len(v.strengths):
+            return None
+        if tried and choose(self.looks, v.tolerance).strength < tried[-1]:
+            return None
+        return v.strengths[len(tried)]
+
+    @property
+    def chosen(self) -> Look | None:
+        """What held-out documents chose, once they have."""
+        v = self._validation
+        return None if v is None or self.strength is not None else choose(self.looks, v.tolerance)
+
+    def go(self, show: Callable[[str], Any]) -> None:
+        """Go through what is left. `show` opens a progress bar for a phase."""
+        while (strength := self.strength) is not None:
+            title = f"Trial with weight decay × {strength:g}, "
+            try:
+                self.run.go(partial(_titled, show, title))
+            except TrainingDiverged:
+                if len(self.run.begun) == 1:  # not even pretrained
+                    raise
+            self.looks += looks_of(self.run.history, strength)
+            self.run = self._next_run()
+        self.run.go(show)
+
+    def restore(self, tensors: Tensors, facts: dict[str, Any]) -> None:
+        """Become the course that was saved; all else must be as it was there."""
+        self.looks, self._seed = [Look(**look) for look in facts["looks"]], facts["seed"]
+        self.run = self._next_run()
+        self.run.restore(tensors, facts)
+
+    def _next_run(self) -> Run:
+        strength, chosen = self.strength, self.chosen
+        counts = self._all if strength is None else self._part
+        documents = Documents.of(counts, self._latent_words, self._device)
+        pretraining, finetuning = self._pretraining, self._finetuning
+        if chosen is not None:
+            strength = chosen.strength
+            if finetuning is not None:
+                length = chosen.finetuning
+                finetuning = replace(finetuning, updates=length) if length else None
+        if strength is not None:
+            pretraining = pretraining.completed(self._first.n_topics, documents)
+            decay = strength * (pretraining.weight_decay or 0)
+            pretraining = replace(pretraining, weight_decay=decay)
+        phases: list[Phase] = [ContrastiveDivergence(pretraining)]
+        if finetuning is not None:
+            phases.append(MaximumLikelihood(finetuning))
+        return Run(
+            self._first.copy(),
+            documents,
+            phases,
+            seed=self._seed,
+            held_out=None if self.strength is None else self._held_out,
+            save=None if self._save is None else self._keep,
+        )
+
+    def _keep(self, tensors: Tensors, facts: dict[str, Any]) -> None:
+        assert self._save is not None
+        self._save(tensors, {**facts, "looks": [asdict(look) for look in self.looks]})
+
+
+def _titled(show: Callable[[str], Any], title: str, phase: str) -> Any:
+    return show(title + phase.lower())

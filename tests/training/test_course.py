@@ -1,0 +1,97 @@
+"""Which model held-out documents choose, and that it then learns from all of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from docboltz import Finetuning, OverReplicatedSoftmax, Pretraining, Validation
+from docboltz.training.course import Look, choose, looks_of, report
+from tests.training.test_validation import of_many_kinds
+
+
+def corpus(n: int) -> Any:
+    return of_many_kinds(n, 30, seed=0).numpy()
+
+
+LOOKS = [Look(1, 0, 0.50), Look(1, 100, 0.60), Look(1, 200, 0.58), Look(2, 0, 0.55)]
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "expected"), [(0.0, (1, 100)), (0.04, (1, 200)), (0.09, (2, 0))]
+)
+def test_the_model_held_back_most_then_tuned_longest_is_chosen(
+    tolerance: float, expected: tuple[int, int]
+) -> None:
+    chosen = choose(LOOKS, tolerance)
+    assert (chosen.strength, chosen.finetuning) == expected
+
+
+def test_where_nothing_is_found_nothing_is_changed() -> None:
+    assert choose([Look(1, 0, 0.0), Look(1, 100, 0.0), Look(2, 0, 0.0)], 0.1) == Look(1, 0, 0.0)
+
+
+def test_the_looks_that_count_are_the_end_of_pretraining_and_all_of_fine_tuning() -> None:
+    history = [
+        {"phase": "Pretraining", "update": 100, "halves_found": 0.1},
+        {"phase": "Pretraining", "update": 130, "halves_found": 0.2},
+        {"phase": "Fine-tuning", "update": 100, "halves_found": 0.3},
+        {"phase": "Fine-tuning", "update": 130, "halves_found": 0.4},
+    ]
+    assert looks_of(history, 2.0) == [Look(2, 0, 0.2), Look(2, 100, 0.3), Look(2, 130, 0.4)]
+
+
+def model(validation: Validation | None, **changes: object) -> OverReplicatedSoftmax:
+    settings: dict = {
+        "pretraining": Pretraining(updates=120),
+        "finetuning": Finetuning(updates=150, chains="data", batch_size=32),
+        "random_state": 0,
+        "device": "cpu",
+    }
+    return OverReplicatedSoftmax(8, validation=validation, **(settings | changes))
+
+
+def test_what_was_chosen_is_learnt_from_all_documents() -> None:
+    """The same as if the choice had been given by hand."""
+    X = corpus(300)
+    fitted = model(Validation(strengths=(1, 3), tolerance=0.5)).fit(X)
+    chosen = choose(fitted.looks_, 0.5)
+    decay = OverReplicatedSoftmax(8, pretraining=Pretraining(updates=1)).fit(X).pretraining_
+    assert fitted.pretraining_.weight_decay == pytest.approx(
+        chosen.strength * (decay.weight_decay or 0)
+    )
+    by_hand = model(
+        None,
+        pretraining=fitted.pretraining_,
+        finetuning=fitted.finetuning_ and Finetuning(**vars(fitted.finetuning_)),
+    ).fit(X)
+    assert (by_hand.components_ == fitted.components_).all()
+
+
+def test_stronger_decay_is_tried_until_it_finds_too_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = {1.0: 0.50, 2.0: 0.49, 4.0: 0.30}
+    scripted = lambda history, strength: [Look(strength, 0, found[strength])]  # noqa: E731
+    monkeypatch.setattr("docboltz.training.course.looks_of", scripted)
+    fitted = model(Validation(strengths=(1, 2, 4, 8)), finetuning=None).fit(corpus(300))
+    assert [look.strength for look in fitted.looks_] == [1, 2, 4]
+    usual = model(None, finetuning=None).fit(corpus(300)).pretraining_.weight_decay
+    assert fitted.pretraining_.weight_decay == pytest.approx(2 * usual)
+
+
+def test_a_trial_that_diverges_in_fine_tuning_is_judged_by_what_came_before() -> None:
+    wild = Finetuning(updates=150, chains="data", batch_size=32, learning_rate=1e30)
+    fitted = model(Validation(strengths=(1,)), finetuning=wild).fit(corpus(300))
+    assert fitted.finetuning_ is None
+
+
+def test_few_documents_are_all_learnt_from_by_a_recipe() -> None:
+    few = OverReplicatedSoftmax(4, recipe="full", random_state=0, device="cpu")
+    few.set_params(pretraining__updates=5, finetuning__updates=5)
+    assert few.fit(corpus(60)).looks_ == []
+    assert few.fit(corpus(300)).looks_ != []
+
+
+def test_the_choice_is_put_into_words() -> None:
+    assert "2.5 times the usual weight decay and 100 updates" in report(LOOKS, Look(2.5, 100, 0.5))
+    assert report(LOOKS[:1], LOOKS[0]) == "Held-out documents chose the usual weight decay."
