@@ -9,10 +9,9 @@ from docboltz.evaluation.by_length import by_length
 from docboltz.evaluation.classification import (
     FIXED_C,
     evaluate_classification,
-    evaluate_multilabel_classification,
 )
 from docboltz.evaluation.labels import labels_of
-from docboltz.evaluation.retrieval import evaluate_multilabel_retrieval, evaluate_retrieval
+from docboltz.evaluation.retrieval import evaluate_retrieval
 from docboltz.evaluation.suite import evaluate_features
 from tests.corpus.splits import corpus_of
 
@@ -65,8 +64,8 @@ def test_many_labels(device):
     labels = labels_of(MATRICES)
     assert labels.multilabel
     arguments = parts[0], labels.train, parts[1], labels.test
-    found = evaluate_multilabel_retrieval(*arguments, device=device)
-    classified = evaluate_multilabel_classification(*arguments, C=FIXED_C)
+    found = evaluate_retrieval(*arguments, device=device)
+    classified = evaluate_classification(*arguments, C=FIXED_C)
     alone = scores.retrieval
     assert alone.mean_average_precision == pytest.approx(found.mean_average_precision)
     assert alone.mean_precision_at_10 == pytest.approx(found.mean_precision_at_10)
