@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from itertools import chain
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ from docboltz.corpus.document import Document
 from docboltz.corpus.text import TextAnalysis
 from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.corpus.workers import OWN, Counted, count_with_workers
-from docboltz.errors import InvalidCorpus, require
+from docboltz.errors import InvalidCorpus, is_number, is_whole, require
 
 CHUNK_CHARACTERS = 1 << 20
 CHUNK_DOCUMENTS = 10_000
@@ -58,15 +59,27 @@ def count(
     analysis = analysis or TextAnalysis()
     _check(min_df, max_df, max_words, n_jobs)
     n_processes = (os.cpu_count() or 1) if n_jobs == -1 else n_jobs
-    stream = _Tap(documents, on_document)
+    ids: list[str] = []
+    labels: list[tuple[str, ...]] = []
+
+    def texts() -> Iterator[str]:
+        # Few distinct sets of labels: each is kept once, not once for every document.
+        known: dict[tuple[str, ...], tuple[str, ...]] = {}
+        for document in documents:
+            if on_document:
+                on_document(document)
+            ids.append(document.id)
+            labels.append(known.setdefault(document.labels, document.labels))
+            yield document.text
+
     merged = _Merged(vocabulary)
     # Closed whatever happens, Ctrl-C included: workers end before the error is seen.
-    with closing(_counted(_chunks(stream), analysis, vocabulary, n_processes)) as chunks:
+    with closing(_counted(_chunks(texts()), analysis, vocabulary, n_processes)) as chunks:
         for chunk in chunks:
             merged.add(chunk)
             if progress:
                 progress(merged.n_documents)
-    if not stream.ids:
+    if not ids:
         raise InvalidCorpus("There are no documents to count.")
     counts, terms = merged.finish()
     if vocabulary is not None:
@@ -78,42 +91,17 @@ def count(
         merged.n_outside = n_before - int(counts.data.sum(dtype=np.int64))
         kept = [terms[column] for column in columns]
         vocabulary = Vocabulary(kept, merged.forms(columns))
-    return Corpus(
-        counts, tuple(stream.ids), tuple(stream.labels), vocabulary, analysis, merged.n_outside
-    )
+    return Corpus(counts, tuple(ids), tuple(labels), vocabulary, analysis, merged.n_outside)
 
 
-def _check(min_df: object, max_df: object, max_words: object, n_jobs: object) -> None:
+def _check(min_df: Any, max_df: Any, max_words: Any, n_jobs: Any) -> None:
     for name, df in (("min_df", min_df), ("max_df", max_df)):
-        whole = isinstance(df, int) and not isinstance(df, bool) and df >= 1
-        share = isinstance(df, float) and 0.0 <= df <= 1.0
-        require(whole or share, "count", name, "a whole number from 1 or a share, 0.0 to 1.0", df)
-    some = isinstance(max_words, int) and not isinstance(max_words, bool) and max_words >= 1
-    require(max_words is None or some, "count", "max_words", "None or at least 1", max_words)
-    jobs = isinstance(n_jobs, int) and (n_jobs == -1 or n_jobs >= 1)
-    require(jobs, "count", "n_jobs", "-1 or at least 1", n_jobs)
-
-
-class _Tap:
-    """Passes texts on and keeps what the corpus needs of each document."""
-
-    def __init__(
-        self, documents: Iterable[Document], on_document: Callable[[Document], None] | None
-    ) -> None:
-        self.ids: list[str] = []
-        self.labels: list[tuple[str, ...]] = []
-        self._documents = documents
-        self._on_document = on_document
-
-    def __iter__(self) -> Iterator[str]:
-        # Few distinct sets of labels: each is kept once, not once for every document.
-        known: dict[tuple[str, ...], tuple[str, ...]] = {}
-        for document in self._documents:
-            if self._on_document:
-                self._on_document(document)
-            self.ids.append(document.id)
-            self.labels.append(known.setdefault(document.labels, document.labels))
-            yield document.text
+        ok = df >= 1 if is_whole(df) else is_number(df) and 0 <= df <= 1
+        require(ok, "count", name, "a whole number from 1 or a share, 0.0 to 1.0", df)
+    ok = max_words is None or (is_whole(max_words) and max_words >= 1)
+    require(ok, "count", "max_words", "None or at least 1", max_words)
+    ok = is_whole(n_jobs) and (n_jobs == -1 or n_jobs >= 1)
+    require(ok, "count", "n_jobs", "-1 or at least 1", n_jobs)
 
 
 def _chunks(texts: Iterable[str]) -> Iterator[list[str]]:
