@@ -109,15 +109,13 @@ def compare(
     measured until then is kept, if there is anything.
     """
     settings = settings or Settings(recipe=usual_recipe(device))
-    asked = choose_models(models)
     measures = density_measures(settings.seed, device, topics=True)
-    trials = {info.name: Trial(info.name, settings, measures) for info in asked}
-    by_cost = sorted(asked, key=lambda info: info.cost)
+    trials = {name: Trial(name, settings, measures) for name in choose_models(models)}
     found: dict[str, Record] = {}
     interrupted = False
     try:
         for record in run(
-            [trials[info.name] for info in by_cost],
+            sorted(trials.values(), key=lambda trial: trial.info.cost),
             lambda _: split,
             folder=folder,
             device=device,
@@ -142,20 +140,17 @@ def _describe(
     split: Split, records: list[Record], settings: Settings, measures: Measures, interrupted: bool
 ) -> Comparison:
     train, test = split.train, split.test
-    remarks = []
-    for part, n in zip(("training", "test"), split.n_empty, strict=True):
-        if n:
-            remarks.append(f"{n:,} {part} document(s) without a word of the vocabulary left out.")
+
+    def without(what: str, training: int, test: int) -> list[str]:
+        parts = ("training", training), ("test", test)
+        return [f"{n:,} {part} document(s) without {what}." for part, n in parts if n]
+
+    remarks = without("a word of the vocabulary left out", *split.n_empty)
     try:
         labels = labels_of(split)
         kind = "several" if labels.multilabel else "one"
         left_out = len(train) - len(labels.rows), len(test) - len(labels.test_rows)
-        for part, n in zip(("training", "test"), left_out, strict=True):
-            if n:
-                remarks.append(
-                    f"{n:,} {part} document(s) without labels left out of retrieval and "
-                    "classification."
-                )
+        remarks += without("labels left out of retrieval and classification", *left_out)
     except InvalidCorpus as error:
         kind = "none"
         remarks.append(f"{error} Retrieval and classification were not measured.")
