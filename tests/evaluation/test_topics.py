@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csc_array, csr_array, csr_matrix
 
 from docboltz.errors import InvalidParameter
-from docboltz.evaluation.topics import topic_coherence, topic_diversity
+from docboltz.evaluation.topic_words import topic_coherence, topic_diversity
 
 # Word 0 in documents 0, 1, 2; word 1 in 0 and 1; word 2 in 3; word 3 in all; word 4 in none.
 COUNTS = csr_array([[2, 1, 0, 1, 0], [1, 5, 0, 1, 0], [1, 0, 0, 2, 0], [0, 0, 1, 1, 0]])

@@ -27,9 +27,10 @@ def run_all(trials, folder, split=None):
     return list(found), logged
 
 
-def noted(trial, draft):
+def noted(record):
     """What every real trial notes before it is trained."""
-    draft.values["settings"] = measuring.parameters_of(trial.info.build(trial.settings, {}))
+    trial = record.trial
+    record.settings = measuring.parameters_of(trial.info.build(trial.settings, {}))
 
 
 @pytest.fixture
@@ -37,9 +38,9 @@ def tried(monkeypatch):
     """Names of the trials that are really run; nothing is trained or measured."""
     names = []
 
-    def train(trial, *given):
-        names.append(trial.name)
-        noted(trial, given[-1])
+    def train(*given):
+        names.append(given[-1].trial.name)
+        noted(given[-1])
 
     monkeypatch.setattr(measuring, "_train", train)
     return names
@@ -92,9 +93,9 @@ def test_records_of_other_documents_are_told_apart(tmp_path, tried):
 def test_after_an_interruption_only_the_rest_is_run(tmp_path, monkeypatch):
     tried = []
 
-    def train(trial, *given):
-        tried.append(trial)
-        noted(trial, given[-1])
+    def train(*given):
+        tried.append(given[-1].trial)
+        noted(given[-1])
         if len(tried) == 3:
             raise KeyboardInterrupt
 
@@ -109,8 +110,8 @@ def test_after_an_interruption_only_the_rest_is_run(tmp_path, monkeypatch):
 def test_what_failed_is_recorded_and_tried_again(tmp_path, monkeypatch):
     broken = [True]
 
-    def train(trial, *_):
-        if broken[0] and trial is SOME[0]:
+    def train(*given):
+        if broken[0] and given[-1].trial is SOME[0]:
             raise ArithmeticError("fell apart")
 
     monkeypatch.setattr(measuring, "_train", train)

@@ -18,13 +18,7 @@ from docboltz.baselines.base import DocumentDensity, Likelihood
 from docboltz.baselines.draws import repeat_words, shuffle_words
 from docboltz.baselines.lda_gibbs import Floats, infer_topics, left_to_right
 from docboltz.device import draw_seed, random_state_of
-from docboltz.errors import (
-    InvalidParameter,
-    MissingPackageWarning,
-    is_number,
-    require,
-    warn_user,
-)
+from docboltz.errors import InvalidParameter, MissingPackageWarning, is_number, require, warn_user
 from docboltz.inference import to_torch
 from docboltz.model.counts import SparseCounts
 
@@ -125,12 +119,7 @@ class LatentDirichletAllocation(
             seed, self._inference_seed = draw_seed(rng), draw_seed(rng)
             learn = learn_by_gibbs if self._can_gibbs() else learn_by_variation
         found = learn(
-            counts,
-            self.n_components,
-            alpha=self.alpha,
-            eta=self.eta,
-            sweeps=self.sweeps,
-            seed=seed,
+            counts, self.n_components, alpha=self.alpha, eta=self.eta, sweeps=self.sweeps, seed=seed
         )
         self.components_, self.alpha_ = found
         return self

@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from docboltz.corpus.chunks import ChunkCounter, Integers, Spellings
+from docboltz.corpus.chunks import ChunkCounter, ChunkCounts, Integers, Spellings
 from docboltz.corpus.counts import Corpus, by_frequency, select_columns, total_counts
 from docboltz.corpus.document import Document
 from docboltz.corpus.text import TextAnalysis
 from docboltz.corpus.vocabulary import Vocabulary
-from docboltz.corpus.workers import OWN, Counted, count_with_workers
+from docboltz.corpus.workers import count_with_workers
 from docboltz.errors import InvalidCorpus, is_number, is_whole, require
 
 CHUNK_CHARACTERS = 1 << 20
@@ -122,12 +122,12 @@ def _counted(
     analysis: TextAnalysis,
     vocabulary: Vocabulary | None,
     n_processes: int,
-) -> Generator[Counted, None, None]:
+) -> Generator[ChunkCounts, None, None]:
     """Count the first chunks here; for what follows get help if there is more than one core."""
     counter = ChunkCounter(analysis, vocabulary)
     size = 0
     for chunk in chunks:
-        yield Counted(OWN, counter.count(chunk))
+        yield counter.count(chunk)
         size += sum(map(len, chunk))
         if n_processes > 1 and size >= ALONE_CHARACTERS:
             break
@@ -151,20 +151,19 @@ class _Merged:
         self._terms: list[Integers] = []
         self._counts: list[Integers] = []
 
-    def add(self, counted: Counted) -> None:
+    def add(self, chunk: ChunkCounts) -> None:
         """Take in a chunk. Chunks of one worker must come in the order in which it counted them."""
-        chunk = counted.counts
         terms = chunk.terms
         if self._fixed is None:
             numbers = self._numbers
             new = [numbers.setdefault(term, len(numbers)) for term in chunk.new_terms]
-            known = self._maps.get(counted.worker, np.empty(0, np.int32))
+            known = self._maps.get(chunk.worker, np.empty(0, np.int32))
             if new:
                 known = np.concatenate([known, np.array(new, np.int32)])
-                self._maps[counted.worker] = known
+                self._maps[chunk.worker] = known
             terms = known[terms]
             if chunk.spellings is not None:
-                self._spellings[counted.worker].add(chunk.spellings)
+                self._spellings[chunk.worker].add(chunk.spellings)
         self._rows.append(np.diff(chunk.starts))
         self._terms.append(terms)
         self._counts.append(chunk.counts)

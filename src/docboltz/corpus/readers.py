@@ -16,14 +16,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from docboltz.corpus.columns import ColumnChoice
-from docboltz.corpus.decoding import (
-    MAGIC,
-    Decoder,
-    looks_binary,
-    open_bytes,
-    peek,
-    read_errors,
-)
+from docboltz.corpus.decoding import MAGIC, Decoder, looks_binary, open_bytes, peek, read_errors
 from docboltz.corpus.document import Document
 from docboltz.corpus.frames import check_texts, is_frame, read_frame, read_texts
 from docboltz.corpus.read_options import FORMATS, Format, ReadOptions

@@ -15,12 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 from docboltz.corpus.emoji import EMOJI_PATTERN, EMOJI_SIGNS, emoji_term
-from docboltz.corpus.languages import (
-    check_stemmer,
-    check_stop_words,
-    language_name,
-    stop_word_list,
-)
+from docboltz.corpus.languages import check_stemmer, check_stop_words, language_name, stop_word_list
 from docboltz.errors import InvalidParameter, require
 from docboltz.settings import ShortRepr
 

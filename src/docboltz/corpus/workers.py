@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 from docboltz.corpus.chunks import ChunkCounter, ChunkCounts
 from docboltz.corpus.text import TextAnalysis
@@ -33,17 +33,6 @@ sys.modules["docboltz"] = package
 from docboltz.corpus.workers import work
 work(sys.stdin.buffer, sys.stdout.buffer)
 """
-
-
-OWN = -1
-"""The number of the process that reads and merges, which counts too."""
-
-
-class Counted(NamedTuple):
-    """The counts of a chunk and which worker numbered its terms."""
-
-    worker: int
-    counts: ChunkCounts
 
 
 def work(requests: BinaryIO, replies: BinaryIO) -> None:
@@ -69,7 +58,7 @@ def count_with_workers(
     analysis: TextAnalysis,
     vocabulary: Sequence[str] | None,
     n_workers: int,
-) -> Iterator[Counted]:
+) -> Iterator[ChunkCounts]:
     """Count chunks in `n_workers` processes and, when those have enough to do, with `own` here.
 
     The counts come in the order of the chunks. As this process takes what the others leave, it
@@ -77,46 +66,42 @@ def count_with_workers(
     """
     # Resolved, so that a worker need not read all lists of stop words for one of them.
     settings = (analysis.resolved(), None if vocabulary is None else tuple(vocabulary))
-    workers = [_Worker(number, settings) for number in range(n_workers)]
+    workers = [_Worker((*settings, number)) for number in range(n_workers)]
     idle: SimpleQueue[_Worker] = SimpleQueue()
     for worker in workers:
         idle.put(worker)
 
-    def ask(texts: Sequence[str]) -> Counted:
+    def ask(texts: Sequence[str]) -> ChunkCounts:
         worker = idle.get()
         try:
-            return Counted(worker.number, worker.ask(texts))
+            return worker.ask(texts)
         finally:
             idle.put(worker)
 
     pool = ThreadPoolExecutor(n_workers)  # threads only wait for pipes
-    waiting: deque[Future[Counted] | Counted] = deque()
+    waiting: deque[Future[ChunkCounts]] = deque()
     try:
         for chunk in chunks:
             # A second chunk lies ready for each worker; more would only fill memory.
-            if sum(isinstance(w, Future) and not w.done() for w in waiting) < 2 * n_workers:
+            if sum(not future.done() for future in waiting) < 2 * n_workers:
                 waiting.append(pool.submit(ask, chunk))
             else:
-                waiting.append(Counted(OWN, own.count(chunk)))
-            while waiting and (isinstance(waiting[0], Counted) or waiting[0].done()):
-                yield _result(waiting.popleft())
+                waiting.append(Future())
+                waiting[-1].set_result(own.count(chunk))
+            while waiting and waiting[0].done():
+                yield waiting.popleft().result()
         while waiting:
-            yield _result(waiting.popleft())
+            yield waiting.popleft().result()
     finally:
         for worker in workers:
             worker.stop()
         pool.shutdown(cancel_futures=True)
 
 
-def _result(counted: Future[Counted] | Counted) -> Counted:
-    return counted if isinstance(counted, Counted) else counted.result()
-
-
 class _Worker:
     """A process that counts, and the pipes to it."""
 
-    def __init__(self, number: int, settings: object) -> None:
-        self.number = number
+    def __init__(self, settings: object) -> None:
         package = str(Path(__file__).parents[1])
         self._process = subprocess.Popen(
             [sys.executable, "-c", _START, package, *sys.path],

@@ -14,9 +14,9 @@ from docboltz.corpus.counts import Corpus
 from docboltz.corpus.split import Split
 from docboltz.device import choose_device
 from docboltz.errors import InvalidCorpus, InvalidParameter
-from docboltz.evaluation.comparable import choose_to_predict
 from docboltz.evaluation.labels import labels_of
 from docboltz.evaluation.retrieval import RECALL_POINTS
+from docboltz.experiments.measuring import choose_to_predict
 from docboltz.experiments.models import Settings, choose_models
 from docboltz.experiments.record import Record, plain
 from docboltz.experiments.running import Log, no_log, run
@@ -158,9 +158,7 @@ def _describe(
         remarks.append(f"{len(train):,} training documents are few for {settings.topics} topics.")
     if len(test) < FEW_TESTED:
         remarks.append(f"{len(test):,} test documents are few: small differences mean nothing.")
-    predicted = choose_to_predict(
-        test.counts, measures.predicted, measures.longest, seed=measures.predicted_seed
-    )
+    predicted = choose_to_predict(test.counts, measures)
     if any(record.perplexity is not None for record in records):
         remarks += _what_was_predicted(test, predicted)
     return Comparison(

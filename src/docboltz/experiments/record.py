@@ -95,9 +95,9 @@ class LengthCurve:
         return dataclasses.replace(found, smoothed=smooth, n_left_out=self.n_left_out)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Record:
-    """What is known of a trial; None where something was not, or cannot be, measured."""
+    """What is known of a trial, filled in as it is found; None where something was not measured."""
 
     trial: Trial
     documents: str
@@ -142,6 +142,14 @@ class Record:
     def trained(self) -> bool:
         """Whether there is anything to show."""
         return self.status in ("done", "incomplete")
+
+    def stop(self, status: Status, reason: str) -> None:
+        """Keep why the trial, or a part of it, is not done."""
+        self.status, self.reason = status, "; ".join(filter(None, (self.reason, reason)))
+
+    def note(self, *messages: str) -> None:
+        """Keep remarks, each once."""
+        self.notes = tuple(dict.fromkeys((*self.notes, *messages)))
 
     def get(self, path: str) -> Any:
         """What is in a field, or in one of a part: "perplexity.value"; None where nothing is."""
