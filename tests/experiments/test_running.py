@@ -135,7 +135,18 @@ def test_each_dataset_is_loaded_once_and_each_trial_run_once(tried):
     assert loads == ["a", "b"]
 
 
-def test_helpers_beside_a_gpu_change_no_figure():
+@pytest.fixture
+def one_helper(monkeypatch):
+    """Let one process help: each that starts imports torch, which takes longer than the rest."""
+
+    class Helper(running.Helpers):
+        def __init__(self, n):
+            super().__init__(1)
+
+    monkeypatch.setattr(running, "Helpers", Helper)
+
+
+def test_helpers_beside_a_gpu_change_no_figure(one_helper, tiny):
     """As far as can be told without one: the same trials by helpers, on the CPU."""
     measures = Measures(predicted=2, bound=True)
     full = Settings(4, "full", 20, updates=5)
@@ -176,7 +187,9 @@ def is_running(process):
     return Path(f"/proc/{process}/stat").read_text().split()[2] != "Z"
 
 
-def test_an_interrupt_ends_the_helpers_and_keeps_what_is_done(tmp_path, processes, monkeypatch):
+def test_an_interrupt_ends_the_helpers_and_keeps_what_is_done(
+    tmp_path, one_helper, processes, monkeypatch
+):
     real = running.Helpers.wait
 
     def interrupted(self):
@@ -203,7 +216,7 @@ def _die(trial, split, device):
     return Record(trial, split.fingerprint)
 
 
-def test_a_helper_that_dies_is_one_trial_s_trouble(tmp_path, monkeypatch):
+def test_a_helper_that_dies_is_one_trial_s_trouble(tmp_path, one_helper, monkeypatch):
     """What it had to do is done again, and has failed if it dies again; what others do goes on."""
     monkeypatch.setenv("DIED", str(tmp_path / "died"))
     monkeypatch.setattr(running, "attempt", _die)
