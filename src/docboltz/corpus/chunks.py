@@ -194,13 +194,9 @@ class _Numbers(dict[str, int]):
 
     def take_new(self) -> tuple[tuple[str, ...], tuple[str, ...], Integers]:
         """The terms and the words numbered since the last call, and the words' terms."""
-        new = (
-            tuple(self._new_terms),
-            tuple(self._new_words),
-            np.array(self._new_word_terms, np.int32),
-        )
+        terms, words, word_terms = self._new_terms, self._new_words, self._new_word_terms
         self._new_terms, self._new_words, self._new_word_terms = [], [], []
-        return new
+        return tuple(terms), tuple(words), np.array(word_terms, np.int32)
 
 
 class _PairNumbers:

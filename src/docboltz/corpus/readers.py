@@ -245,13 +245,10 @@ class _Files:
     ) -> Iterator[Row]:
         file = TableFile(source.name, stream, self._choice, report)
         format = source.format or sniff(source.name, peek(stream))
-        if format == "jsonl":
-            return read_json_lines(file)
-        if format == "parquet":
-            return read_parquet(file)
-        if format == "lines":
-            return read_lines(file)
-        return read_delimited(file, tabs=format == "tsv")
+        if format in ("csv", "tsv"):
+            return read_delimited(file, tabs=format == "tsv")
+        readers = {"jsonl": read_json_lines, "parquet": read_parquet, "lines": read_lines}
+        return readers[format](file)
 
     def _whole_file(
         self, source: Source, stream: io.BufferedReader, report: ReadReport

@@ -78,7 +78,7 @@ class LengthCurve:
             rounded(np.bincount(where, found.smoothed) / n),
             found.window,
             found.n_left_out,
-            tuple(found.mean_by_fifth.tolist()) if len(found.value) >= 5 else None,
+            tuple(found.quantile_means(5).tolist()) if len(found.value) >= 5 else None,
         )
 
     @property
