@@ -27,7 +27,7 @@ def blobs(seed, n=60):
 
 def test_groups_far_apart_are_told_apart():
     found = evaluate_classification(*blobs(0), *blobs(1), C=FIXED_C)
-    assert found.accuracy == 1.0
+    assert found.score == 1.0
     assert found.predicted.tolist() == blobs(1)[1].tolist()
     assert found.C == FIXED_C
 
@@ -38,7 +38,7 @@ def test_accuracy_is_the_share_of_right_answers():
     wrong = test_labels.copy()
     wrong[:15] = "never seen in training"
     found = evaluate_classification(features, labels, test_features, wrong, C=FIXED_C)
-    assert found.accuracy == pytest.approx(45 / 60)
+    assert found.score == pytest.approx(45 / 60)
     assert found.correct.tolist() == [False] * 15 + [True] * 45
 
 
@@ -72,7 +72,7 @@ def test_multilabel_agrees_with_one_classifier_a_label(device):
     assert found.label.tolist() == list(range(7))
     # Decision values agree to some 1e-3, which may swap a few neighbours among 600.
     assert found.average_precision == pytest.approx(by_label, abs=5e-3)
-    assert found.mean_average_precision == pytest.approx(np.mean(by_label), abs=1e-3)
+    assert found.score == pytest.approx(np.mean(by_label), abs=1e-3)
 
 
 def test_sparse_labels_are_dense_labels():
@@ -127,7 +127,7 @@ def test_without_c_the_best_on_held_out_documents_is_taken_and_all_are_learned_f
     on_held_out = [
         evaluate_classification(
             X[fitting], labels[fitting], X[held_out], labels[held_out], C=C
-        ).accuracy
+        ).score
         for C in C_GRID
     ]
     assert len(set(on_held_out)) > 1  # or there would be nothing to choose
@@ -141,9 +141,7 @@ def test_without_c_many_labels_are_judged_by_mean_average_precision():
     found = evaluate_classification(X, Y, *test, seed=1)
     fitting, held_out = classification._parts(200, 1)
     on_held_out = [
-        evaluate_classification(
-            X[fitting], Y[fitting], X[held_out], Y[held_out], C=C
-        ).mean_average_precision
+        evaluate_classification(X[fitting], Y[fitting], X[held_out], Y[held_out], C=C).score
         for C in C_GRID
     ]
     assert C_GRID[np.argmax(on_held_out)] == found.C

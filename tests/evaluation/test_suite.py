@@ -50,7 +50,7 @@ def test_one_label_each(sparse, device):
     assert alone.mean_average_precision == pytest.approx(found.mean_average_precision)
     assert alone.mean_precision_at_10 == pytest.approx(found.mean_precision_at_10)
     assert alone.mean_precision_at_recall == pytest.approx(found.mean_precision_at_recall)
-    assert scores.classification.score == classified.accuracy
+    assert scores.classification.score == classified.score
     lengths = NAMES.test.counts.toarray().sum(1)
     ranked = by_length(found.average_precision, lengths)
     assert scores.retrieval_by_length.value == pytest.approx(ranked.value)
@@ -70,7 +70,7 @@ def test_many_labels(device):
     assert alone.mean_average_precision == pytest.approx(found.mean_average_precision)
     assert alone.mean_precision_at_10 == pytest.approx(found.mean_precision_at_10)
     # Two devices may rank a pair of neighbours differently.
-    mean = classified.mean_average_precision
+    mean = classified.score
     assert scores.classification.score == pytest.approx(mean, abs=1e-2)
     ranked = by_length(found.query_average_precision, parts[1].sum(1))
     assert scores.retrieval_by_length.value == pytest.approx(ranked.value)

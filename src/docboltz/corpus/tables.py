@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import chain, islice, zip_longest
 from typing import Any, Literal, NamedTuple
 
-from docboltz.corpus.columns import TEXT_NAMES, ColumnChoice, Columns, same_name
+from docboltz.corpus.columns import TEXT_NAMES, ColumnChoice, Columns
 from docboltz.corpus.decoding import Decoder, decoded_lines, looks_binary, peek
 from docboltz.corpus.read_options import ReadOptions
 from docboltz.corpus.report import ReadAs, ReadReport
@@ -189,18 +189,7 @@ class _JsonColumns:
         def is_text(name: str) -> bool:
             return record[name] is None or isinstance(record[name], (str, list))
 
-        choice = self._file.choice
-        text_only = ColumnChoice(ReadOptions(text=choice.options.text))
-        found = text_only.find(list(record), self._file.name, is_text)
-
-        def choose(what: str) -> str | None:
-            named = getattr(choice.options, what)
-            here = named and same_name(named, record)
-            usual: str | None = getattr(found, what)
-            return usual if named is None or (not here and what in choice.saved) else here
-
-        separator = choice.options.label_separator
-        return Columns(found.text, choose("id"), choose("label"), separator)
+        return self._file.choice.find(list(record), self._file.name, is_text, lenient=True)
 
 
 def read_delimited(file: TableFile, *, tabs: bool) -> Iterator[Row]:

@@ -94,16 +94,9 @@ class TextAnalysis(SavedSettings):
 
     def tokens(self, text: str) -> list[str]:
         """The terms of a text, in order, and then its pairs if they count."""
-        if self.pretokenised:
-            terms = text.split()
-        else:
-            table = _term_table(self)
-            terms = [
-                term
-                for words in self.words(text)
-                for word in words
-                if (term := table[word]) is not None
-            ]
+        term_of = self.term_of()
+        found = (term_of(word) for words in self.words(text) for word in words)
+        terms = [term for term in found if term is not None]
         return terms if self.ngrams == 1 else terms + list(map(pair_term, terms, terms[1:]))
 
     __call__ = tokens

@@ -109,16 +109,17 @@ class _Worker:
             stdout=subprocess.PIPE,
             start_new_session=True,  # Ctrl-C in a terminal reaches the parent only
         )
-        self._settings: object | None = settings
+        self._settings: tuple[object, ...] = (settings,)
 
     def ask(self, texts: Sequence[str]) -> ChunkCounts:
         try:
-            if self._settings is not None:
-                # Not before: large settings fill the pipe and would wait for the worker to start.
-                self._send(self._settings)
-                self._settings = None
-            self._send(texts)
+            assert self._process.stdin is not None
             assert self._process.stdout is not None
+            # Settings not before: large ones fill the pipe and would wait for the worker to start.
+            for message in (*self._settings, texts):
+                pickle.dump(message, self._process.stdin, pickle.HIGHEST_PROTOCOL)
+            self._settings = ()
+            self._process.stdin.flush()
             reply = pickle.load(self._process.stdout)
         except (EOFError, OSError, pickle.UnpicklingError) as error:
             raise DocboltzError(
@@ -134,8 +135,3 @@ class _Worker:
     def stop(self) -> None:
         self._process.kill()
         self._process.communicate()
-
-    def _send(self, message: object) -> None:
-        assert self._process.stdin is not None
-        pickle.dump(message, self._process.stdin, pickle.HIGHEST_PROTOCOL)
-        self._process.stdin.flush()

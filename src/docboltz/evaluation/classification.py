@@ -68,14 +68,9 @@ class Classification:
     """Inverse strength of the penalty, as given or chosen."""
 
     @property
-    def accuracy(self) -> float:
-        """Share of the test documents with the right label."""
-        return float(self.correct.mean())
-
-    @property
     def score(self) -> float:
-        """What classifiers of this kind are compared by: the accuracy."""
-        return self.accuracy
+        """Accuracy: the share of the test documents with the right label."""
+        return float(self.correct.mean())
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,14 +85,9 @@ class MultilabelClassification:
     """Inverse strength of the penalty, as given or chosen; one for all labels."""
 
     @property
-    def mean_average_precision(self) -> float:
-        """MAP over the labels."""
-        return float(self.average_precision.mean())
-
-    @property
     def score(self) -> float:
-        """What classifiers of this kind are compared by: the mean average precision."""
-        return self.mean_average_precision
+        """Mean average precision, over the labels."""
+        return float(self.average_precision.mean())
 
 
 def evaluate_classification(
