@@ -243,8 +243,8 @@ def _select(
             settings=("text", "language"),
         )
     df = np.bincount(counts.indices, minlength=len(terms))
-    low = min_df if isinstance(min_df, int) else min_df * n_documents
-    high = max_df if isinstance(max_df, int) else max_df * n_documents
+    low = min_df if is_whole(min_df) else min_df * n_documents
+    high = max_df if is_whole(max_df) else max_df * n_documents
     kept = (df >= low) & (df <= high)
     if not kept.any():
         raise InvalidCorpus(
