@@ -25,7 +25,7 @@ PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *(ROOT / "src").rglob("
 DOCUMENTED = re.findall(
     r"^::: (\S+)", "\n".join(page.read_text("utf-8") for page in DOCS.rglob("*.md")), re.M
 )
-MEASURES = ("suite", "retrieval", "classification", "by_length", "topic_words", "topics")
+MEASURES = ("suite", "retrieval", "classification", "by_length", "topic_words")
 LONGEST_LINE, LONGEST_README = 120, 120
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any
+from typing import Any, Self
+
+from docboltz.errors import InvalidParameter
 
 
 class ShortRepr:
@@ -22,6 +25,24 @@ class ShortRepr:
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}={_short(value)}" for name, value in self.given().items())
         return f"{type(self).__name__}({shown})"
+
+
+class SavedSettings(ShortRepr):
+    """Settings that are kept with a model, as JSON."""
+
+    @classmethod
+    def from_dict(cls, saved: Any) -> Self:
+        """The settings that were saved; InvalidParameter for anything else."""
+        if not isinstance(saved, Mapping):
+            raise InvalidParameter(f"{cls.__name__} is a mapping. Got {type(saved).__name__}.")
+        unknown = sorted(map(repr, set(saved) - {field.name for field in fields(cls)}))  # type: ignore[arg-type]
+        if unknown:
+            raise InvalidParameter(
+                f"{cls.__name__} has no settings {', '.join(unknown)}.",
+                hint="If they come from a saved model, a newer version of docboltz saved it.",
+            )
+        # JSON knows no tuples.
+        return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in saved.items()})
 
 
 def _short(value: Any) -> str:

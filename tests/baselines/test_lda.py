@@ -137,13 +137,13 @@ def test_two_kinds_of_documents_give_two_topics(learn) -> None:
     rng = np.random.default_rng(0)
     X = np.zeros((60, 11), np.float32)
     X[:30, :5], X[30:, 5:10] = rng.poisson(3, (2, 30, 5))
-    found = learn(sparse.csr_array(X), 2, alpha=0.1, eta=0.01, sweeps=60, seed=1)
-    np.testing.assert_allclose(found.phi.sum(1), 1)
-    assert (found.phi > 0).all()
-    first = found.phi[:, :5].sum(1)
+    phi, alpha = learn(sparse.csr_array(X), 2, alpha=0.1, eta=0.01, sweeps=60, seed=1)
+    np.testing.assert_allclose(phi.sum(1), 1)
+    assert (phi > 0).all()
+    first = phi[:, :5].sum(1)
     assert first.max() > 0.98
     assert first.min() < 0.02
-    assert found.alpha.shape == (2,)
+    assert alpha.shape == (2,)
 
 
 def test_it_beats_the_unigram_on_other_documents() -> None:

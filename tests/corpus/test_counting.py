@@ -99,6 +99,12 @@ def test_words_come_by_falling_frequency_then_alphabet():
     assert count(documents(["b b a c c", "d"]), WORDS, max_words=2).vocabulary.words == ("b", "c")
 
 
+def test_numpys_numbers_are_numbers():
+    texts = documents(["a b", "a c", "a b"])
+    assert count(texts, WORDS, min_df=np.int64(2)).vocabulary.words == ("a", "b")
+    assert count(texts, WORDS, max_df=np.float64(0.7)).vocabulary.words == ("b", "c")
+
+
 def test_counts_lengths_and_what_is_outside():
     corpus = count(documents(["a a b", "z", ""]), WORDS, vocabulary=Vocabulary(["b", "a"]))
     assert corpus.counts.toarray().tolist() == [[1, 2], [0, 0], [0, 0]]

@@ -1,6 +1,6 @@
 import pytest
 
-from docboltz.corpus.language_guess import LanguageGuess, guess_language
+from docboltz.corpus.language_guess import LanguageGuess
 from docboltz.corpus.text import TextAnalysis
 
 TEXTS = {
@@ -37,7 +37,9 @@ TEXTS = {
 
 @pytest.mark.parametrize("language", TEXTS)
 def test_languages_are_told_by_their_stop_words_or_script(language):
-    found = guess_language([TEXTS[language]])
+    guess = LanguageGuess()
+    guess.add(TEXTS[language])
+    found = guess.result()
     assert found is not None
     assert found[0] == language
     assert 0.25 <= found[1] <= 1
@@ -58,7 +60,9 @@ def test_languages_are_told_by_their_stop_words_or_script(language):
     ],
 )
 def test_nothing_is_said_when_unsure(text):
-    assert guess_language([text]) is None
+    guess = LanguageGuess()
+    guess.add(text)
+    assert guess.result() is None
 
 
 def test_a_language_other_than_the_analysis_is_named():

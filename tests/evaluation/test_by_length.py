@@ -48,7 +48,7 @@ def test_means_of_groups_by_hand():
     found = by_length([0, 1, 1, 0, 1, 0, 1], [20, 1, 3, 2, 4, 10, 30])
     assert found.quantile_means(1) == pytest.approx([4 / 7])
     assert found.quantile_means(3) == pytest.approx([2 / 3, 1 / 2, 1 / 2])
-    assert found.mean_by_fifth == pytest.approx([1 / 2, 1, 0, 0, 1])
+    assert found.quantile_means(5) == pytest.approx([1 / 2, 1, 0, 0, 1])
     for wrong in (0, 8, 2.5):
         with pytest.raises(InvalidParameter, match="from 1 to 7"):
             found.quantile_means(wrong)

@@ -14,7 +14,6 @@ from docboltz.evaluation.classification import (
     FIXED_C,
     SPARSE_C_GRID,
     evaluate_classification,
-    evaluate_multilabel_classification,
 )
 
 
@@ -28,7 +27,7 @@ def blobs(seed, n=60):
 
 def test_groups_far_apart_are_told_apart():
     found = evaluate_classification(*blobs(0), *blobs(1), C=FIXED_C)
-    assert found.accuracy == 1.0
+    assert found.score == 1.0
     assert found.predicted.tolist() == blobs(1)[1].tolist()
     assert found.C == FIXED_C
 
@@ -39,7 +38,7 @@ def test_accuracy_is_the_share_of_right_answers():
     wrong = test_labels.copy()
     wrong[:15] = "never seen in training"
     found = evaluate_classification(features, labels, test_features, wrong, C=FIXED_C)
-    assert found.accuracy == pytest.approx(45 / 60)
+    assert found.score == pytest.approx(45 / 60)
     assert found.correct.tolist() == [False] * 15 + [True] * 45
 
 
@@ -68,20 +67,18 @@ def one_by_one(features, labels, test_features, test_labels):
 
 def test_multilabel_agrees_with_one_classifier_a_label(device):
     train, test = topics(1), topics(2)
-    found = evaluate_multilabel_classification(*train, *test, C=FIXED_C, device=device)
+    found = evaluate_classification(*train, *test, C=FIXED_C, device=device)
     by_label = one_by_one(*train, *test)
     assert found.label.tolist() == list(range(7))
     # Decision values agree to some 1e-3, which may swap a few neighbours among 600.
     assert found.average_precision == pytest.approx(by_label, abs=5e-3)
-    assert found.mean_average_precision == pytest.approx(np.mean(by_label), abs=1e-3)
+    assert found.score == pytest.approx(np.mean(by_label), abs=1e-3)
 
 
 def test_sparse_labels_are_dense_labels():
     (features, labels), (test_features, test_labels) = topics(1), topics(2)
-    dense = evaluate_multilabel_classification(
-        features, labels, test_features, test_labels, C=FIXED_C
-    )
-    sparse = evaluate_multilabel_classification(
+    dense = evaluate_classification(features, labels, test_features, test_labels, C=FIXED_C)
+    sparse = evaluate_classification(
         features, csr_array(labels), test_features, csr_array(test_labels), C=FIXED_C
     )
     assert np.array_equal(sparse.average_precision, dense.average_precision)
@@ -89,13 +86,11 @@ def test_sparse_labels_are_dense_labels():
 
 def test_labels_missing_in_a_part_or_nowhere_missing_are_left_out():
     (features, labels), (test_features, test_labels) = topics(1), topics(2)
-    plain = evaluate_multilabel_classification(
-        features, labels, test_features, test_labels, C=FIXED_C
-    )
+    plain = evaluate_classification(features, labels, test_features, test_labels, C=FIXED_C)
     none, all_, some = np.zeros(600), np.ones(600), labels[:, 0]
     more = np.column_stack([none, labels, some, all_])
     test_more = np.column_stack([some, test_labels, none, some])
-    found = evaluate_multilabel_classification(features, more, test_features, test_more, C=FIXED_C)
+    found = evaluate_classification(features, more, test_features, test_more, C=FIXED_C)
     assert found.label.tolist() == list(range(1, 8))
     assert found.average_precision == pytest.approx(plain.average_precision, abs=1e-6)
 
@@ -103,13 +98,13 @@ def test_labels_missing_in_a_part_or_nowhere_missing_are_left_out():
 def test_one_label_is_enough_and_none_is_an_error():
     (features, labels), (test_features, test_labels) = topics(1), topics(2)
     one, test_one = labels[:, :1], test_labels[:, :1]
-    found = evaluate_multilabel_classification(features, one, test_features, test_one, C=FIXED_C)
+    found = evaluate_classification(features, one, test_features, test_one, C=FIXED_C)
     alone = one_by_one(features, one, test_features, test_one)
     assert found.average_precision == pytest.approx(alone, abs=1e-3)
     with pytest.raises(InvalidParameter, match="that can be learned"):
-        evaluate_multilabel_classification(features, one, test_features, 0 * test_one)
+        evaluate_classification(features, one, test_features, 0 * test_one)
     with pytest.raises(InvalidParameter, match="of 1 columns"):
-        evaluate_multilabel_classification(features, one, test_features, test_labels)
+        evaluate_classification(features, one, test_features, test_labels)
 
 
 # ---- C ----
@@ -132,7 +127,7 @@ def test_without_c_the_best_on_held_out_documents_is_taken_and_all_are_learned_f
     on_held_out = [
         evaluate_classification(
             X[fitting], labels[fitting], X[held_out], labels[held_out], C=C
-        ).accuracy
+        ).score
         for C in C_GRID
     ]
     assert len(set(on_held_out)) > 1  # or there would be nothing to choose
@@ -143,16 +138,14 @@ def test_without_c_the_best_on_held_out_documents_is_taken_and_all_are_learned_f
 
 def test_without_c_many_labels_are_judged_by_mean_average_precision():
     (X, Y), test = topics(1, n=200, n_features=30), topics(2, n=200, n_features=30)
-    found = evaluate_multilabel_classification(X, Y, *test, seed=1)
+    found = evaluate_classification(X, Y, *test, seed=1)
     fitting, held_out = classification._parts(200, 1)
     on_held_out = [
-        evaluate_multilabel_classification(
-            X[fitting], Y[fitting], X[held_out], Y[held_out], C=C
-        ).mean_average_precision
+        evaluate_classification(X[fitting], Y[fitting], X[held_out], Y[held_out], C=C).score
         for C in C_GRID
     ]
     assert C_GRID[np.argmax(on_held_out)] == found.C
-    refitted = evaluate_multilabel_classification(X, Y, *test, C=found.C)
+    refitted = evaluate_classification(X, Y, *test, C=found.C)
     assert np.array_equal(found.average_precision, refitted.average_precision)
 
 
@@ -165,7 +158,7 @@ def test_sparse_features_are_taken_as_they_are():
     assert np.mean(found.predicted == plain) > 0.98  # rounding may tip a document on the border
     assert evaluate_classification(sparse, labels, test, test_labels).C in SPARSE_C_GRID
     Y, Y_test = ((of == "x")[:, None].astype(int) for of in (labels, test_labels))
-    many = evaluate_multilabel_classification(sparse, Y, test, Y_test, C=0.3)
+    many = evaluate_classification(sparse, Y, test, Y_test, C=0.3)
     scores = LogisticRegression(C=0.3, tol=1e-8, max_iter=1000).fit(X, labels).predict_proba(X_test)
     by_hand = average_precision_score(Y_test[:, 0], scores[:, 0])
     assert many.average_precision == pytest.approx([by_hand], abs=5e-3)
@@ -176,7 +169,7 @@ def test_c_is_a_positive_number(wrong):
     with pytest.raises(InvalidParameter, match="None or a number above 0"):
         evaluate_classification(*blobs(0), *blobs(1), C=wrong)
     with pytest.raises(InvalidParameter, match="None or a number above 0"):
-        evaluate_multilabel_classification(*topics(1), *topics(2), C=wrong)
+        evaluate_classification(*topics(1), *topics(2), C=wrong)
 
 
 def test_too_little_to_learn_from():
@@ -184,7 +177,7 @@ def test_too_little_to_learn_from():
     with pytest.raises(InvalidParameter, match="too few documents to choose it"):
         evaluate_classification(X, ["x", "y"], X, ["x", "y"])
     with pytest.raises(InvalidParameter, match="too few documents to choose it"):
-        evaluate_multilabel_classification(X, [[0], [1]], X, [[0], [1]])
+        evaluate_classification(X, [[0], [1]], X, [[0], [1]])
     with pytest.raises(InvalidParameter, match="of at least two kinds"):
         evaluate_classification(X, ["x", "x"], X, ["x", "y"], C=FIXED_C)
     with pytest.raises(InvalidParameter, match=r"'test_labels'.*\(2,\)"):

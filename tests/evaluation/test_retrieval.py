@@ -11,7 +11,6 @@ from docboltz.errors import InvalidParameter
 from docboltz.evaluation import retrieval
 from docboltz.evaluation.retrieval import (
     RECALL_POINTS,
-    evaluate_multilabel_retrieval,
     evaluate_retrieval,
 )
 
@@ -190,7 +189,7 @@ def multilabel_data(seed):
 
 
 def test_multilabel_measures_by_hand(device):
-    found = evaluate_multilabel_retrieval(
+    found = evaluate_retrieval(
         angles(10, 20, 30, 40, 50),
         [[1, 0, 0], [0, 1, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]],
         angles(0, 90),
@@ -207,7 +206,7 @@ def test_multilabel_measures_by_hand(device):
 
 def test_means_are_over_the_queries_of_a_label_and_then_over_labels():
     # Label 0 is asked for at ranks 1 and 3, label 2 at rank 2; no query has label 1.
-    found = evaluate_multilabel_retrieval(
+    found = evaluate_retrieval(
         angles(10, 20, 30),
         [[1, 1, 0], [0, 0, 1], [0, 0, 0]],
         angles(0, 40, 0),
@@ -224,7 +223,7 @@ def test_means_are_over_the_queries_of_a_label_and_then_over_labels():
 
 def test_multilabel_ties_come_in_the_order_of_rows(device):
     first_and_last = [[1, 0], [0, 0], [0, 0], [0, 1]]
-    found = evaluate_multilabel_retrieval(
+    found = evaluate_retrieval(
         angles(5, 5, 5, 5), first_and_last, angles(0), [[1, 1]], device=device
     )
     assert found.average_precision == pytest.approx([1, 1 / 4])
@@ -238,7 +237,7 @@ def test_multilabel_agrees_with_scikit_learn(seed, n, n_labels):
     database, queries = angles(*rng.permutation(n) * 4.0), angles(*[-1.0] * 5)
     labels, asked = rng.random((n, n_labels)) < 0.4, rng.random((5, n_labels)) < 0.6
     labels[0, 0] = asked[0, 0] = True
-    found = evaluate_multilabel_retrieval(database, labels, queries, asked)
+    found = evaluate_retrieval(database, labels, queries, asked)
     scores = {
         (query, label): average_precision_score(labels[:, label], database @ queries[query])
         for query, label in np.argwhere(asked & labels.any(0))
@@ -257,9 +256,7 @@ def test_one_label_each_is_single_label_retrieval():
     database, queries = rng.normal(size=(40, 6)), rng.normal(size=(12, 6))
     labels, asked = rng.integers(0, 4, 40), rng.integers(0, 4, 12)
     single = evaluate_retrieval(database, labels, queries, asked, center=True)
-    multi = evaluate_multilabel_retrieval(
-        database, np.eye(4)[labels], queries, np.eye(4)[asked], center=True
-    )
+    multi = evaluate_retrieval(database, np.eye(4)[labels], queries, np.eye(4)[asked], center=True)
     assert np.array_equal(multi.query, np.arange(12))
     assert np.array_equal(multi.label, asked)
     assert np.array_equal(multi.average_precision, single.average_precision)
@@ -271,8 +268,8 @@ def test_one_label_each_is_single_label_retrieval():
 @pytest.mark.parametrize("sparse", [csr_matrix, coo_array])
 def test_sparse_labels_are_dense_labels(sparse):
     database, labels, queries, asked = multilabel_data(0)
-    dense = evaluate_multilabel_retrieval(database, labels, queries, asked)
-    found = evaluate_multilabel_retrieval(database, sparse(labels), queries, sparse(asked))
+    dense = evaluate_retrieval(database, labels, queries, asked)
+    found = evaluate_retrieval(database, sparse(labels), queries, sparse(asked))
     assert np.array_equal(found.query, dense.query)
     assert np.array_equal(found.label, dense.label)
     assert np.array_equal(found.average_precision, dense.average_precision)
@@ -281,9 +278,9 @@ def test_sparse_labels_are_dense_labels(sparse):
 @pytest.mark.parametrize("entries", [1, 70, 200])  # one query, two and six queries at a time
 def test_blocks_change_nothing_for_many_labels(monkeypatch, entries):
     arguments = multilabel_data(1)
-    whole = evaluate_multilabel_retrieval(*arguments)
+    whole = evaluate_retrieval(*arguments)
     monkeypatch.setattr("docboltz.evaluation.retrieval.BLOCK_ENTRIES", entries)
-    blocks = evaluate_multilabel_retrieval(*arguments)
+    blocks = evaluate_retrieval(*arguments)
     assert np.array_equal(whole.query, blocks.query)
     assert np.array_equal(whole.label, blocks.label)
     assert np.array_equal(whole.average_precision, blocks.average_precision)
@@ -300,7 +297,7 @@ def test_a_block_is_never_larger_than_it_may_be(monkeypatch):
         "_measure",
         lambda blocks, ks: measure((sizes.append(b.numel()) or b for b in blocks), ks),
     )
-    found = evaluate_multilabel_retrieval(*multilabel_data(1))
+    found = evaluate_retrieval(*multilabel_data(1))
     assert max(sizes) <= 70
     assert sum(sizes) == 30 * len(found.query)
 
@@ -311,13 +308,13 @@ def test_sparse_features_are_dense_features(sparse, device):
     for features in (database, queries):
         features[np.abs(features) < 0.7] = 0
     queries[1], database[4] = 0, 0
-    dense = evaluate_multilabel_retrieval(database, labels, queries, asked)
+    dense = evaluate_retrieval(database, labels, queries, asked)
     for documents, wanted in (
         (sparse(database), sparse(queries)),
         (sparse(database), queries),
         (database, sparse(queries)),
     ):
-        found = evaluate_multilabel_retrieval(documents, labels, wanted, asked, device=device)
+        found = evaluate_retrieval(documents, labels, wanted, asked, device=device)
         # Zeros make ties, and so do documents that share no word with a query.
         assert found.average_precision == pytest.approx(dense.average_precision)
         assert found.precision_at_recall == pytest.approx(dense.precision_at_recall)
@@ -336,6 +333,6 @@ def test_no_label_in_common_is_an_error():
     with pytest.raises(InvalidParameter, match="labels the database has"):
         evaluate_retrieval(angles(1, 2), ["x", "y"], angles(1), ["z"])
     with pytest.raises(InvalidParameter, match="labels the database has"):
-        evaluate_multilabel_retrieval(angles(1, 2), [[1, 0], [1, 0]], angles(1), [[0, 1]])
+        evaluate_retrieval(angles(1, 2), [[1, 0], [1, 0]], angles(1), [[0, 1]])
     with pytest.raises(InvalidParameter, match="of 2 columns"):
-        evaluate_multilabel_retrieval(angles(1, 2), [[1, 0], [1, 0]], angles(1), [[1, 0, 0]])
+        evaluate_retrieval(angles(1, 2), [[1, 0], [1, 0]], angles(1), [[1, 0, 0]])

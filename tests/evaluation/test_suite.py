@@ -9,10 +9,9 @@ from docboltz.evaluation.by_length import by_length
 from docboltz.evaluation.classification import (
     FIXED_C,
     evaluate_classification,
-    evaluate_multilabel_classification,
 )
 from docboltz.evaluation.labels import labels_of
-from docboltz.evaluation.retrieval import evaluate_multilabel_retrieval, evaluate_retrieval
+from docboltz.evaluation.retrieval import evaluate_retrieval
 from docboltz.evaluation.suite import evaluate_features
 from tests.corpus.splits import corpus_of
 
@@ -51,7 +50,7 @@ def test_one_label_each(sparse, device):
     assert alone.mean_average_precision == pytest.approx(found.mean_average_precision)
     assert alone.mean_precision_at_10 == pytest.approx(found.mean_precision_at_10)
     assert alone.mean_precision_at_recall == pytest.approx(found.mean_precision_at_recall)
-    assert scores.classification.score == classified.accuracy
+    assert scores.classification.score == classified.score
     lengths = NAMES.test.counts.toarray().sum(1)
     ranked = by_length(found.average_precision, lengths)
     assert scores.retrieval_by_length.value == pytest.approx(ranked.value)
@@ -65,13 +64,13 @@ def test_many_labels(device):
     labels = labels_of(MATRICES)
     assert labels.multilabel
     arguments = parts[0], labels.train, parts[1], labels.test
-    found = evaluate_multilabel_retrieval(*arguments, device=device)
-    classified = evaluate_multilabel_classification(*arguments, C=FIXED_C)
+    found = evaluate_retrieval(*arguments, device=device)
+    classified = evaluate_classification(*arguments, C=FIXED_C)
     alone = scores.retrieval
     assert alone.mean_average_precision == pytest.approx(found.mean_average_precision)
     assert alone.mean_precision_at_10 == pytest.approx(found.mean_precision_at_10)
     # Two devices may rank a pair of neighbours differently.
-    mean = classified.mean_average_precision
+    mean = classified.score
     assert scores.classification.score == pytest.approx(mean, abs=1e-2)
     ranked = by_length(found.query_average_precision, parts[1].sum(1))
     assert scores.retrieval_by_length.value == pytest.approx(ranked.value)

@@ -3,11 +3,15 @@
 import sys
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
+from docboltz import OverReplicatedSoftmax, Pretraining
+from docboltz.baselines import LSI, DocNADE, LatentDirichletAllocation, TfIdf, Unigram
 from docboltz.errors import TrainingDiverged
 from docboltz.experiments import measuring
-from docboltz.experiments.measuring import attempt, judge, train
+from docboltz.experiments.measuring import attempt, choose_to_predict, judge, n_parameters, train
 from docboltz.experiments.models import TRAININGS, Settings
 from docboltz.experiments.trial import Measures, Trial
 from tests.corpus.splits import sentences, split_of, tiny_split
@@ -130,3 +134,29 @@ def test_a_model_is_trained_once_for_all_its_measures(monkeypatch):
     measured = (found.mean_average_precision, found.classification, found.coherence)
     assert None not in (*measured, found.perplexity)
     assert found.seconds.keys() == {"training", "perplexity", "inference", "evaluation"}
+
+
+def test_perplexity_is_of_the_same_short_documents_with_words():
+    counts = csr_array([[0, 0], [1, 2], [9, 9], [2, 0], [0, 1], [1, 1]])
+    some = [choose_to_predict(counts, Measures(predicted=3, longest=3)).toarray() for _ in range(2)]
+    assert some[0].shape == (3, 2)
+    assert np.array_equal(*some)
+    few = Measures(predicted=9, longest=3, predicted_seed=1)
+    assert set(choose_to_predict(counts, few).sum(axis=1)) == {1, 2, 3}
+    assert choose_to_predict(counts[2:3], few).sum() == 18  # there are no others
+
+
+@pytest.mark.parametrize(
+    ("model", "n"),
+    [
+        (Unigram(), 6),
+        (TfIdf(), 6),
+        (LSI(2), 2 * 6 + 6),
+        (LatentDirichletAllocation(2, method="variational"), 2 * 6 + 2),
+        (DocNADE(2, updates=2), 2 * 6 + 2 + 2 * 6 + 6),
+        (OverReplicatedSoftmax(2, pretraining=Pretraining(updates=2)), 2 * 6 + 6 + 2),
+    ],
+)
+def test_parameters_are_all_numbers_that_are_learnt(model, n):
+    counts = np.random.RandomState(0).randint(0, 3, (20, 6)) + np.eye(20, 6, dtype=int)
+    assert n_parameters(model.fit(counts)) == n

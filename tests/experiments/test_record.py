@@ -112,7 +112,7 @@ def test_what_is_kept_by_length_is_what_is_plotted():
     kept = LengthCurve.of(full)
     back = kept.expand()
     assert back.length.tolist() == full.length.tolist()
-    assert np.allclose(kept.fifths, full.mean_by_fifth)
+    assert np.allclose(kept.fifths, full.quantile_means(5))
     for length in np.unique(full.length):
         at = full.length == length
         assert back.smoothed[at].mean() == pytest.approx(full.smoothed[at].mean(), abs=1e-5)

@@ -50,14 +50,20 @@ def test_the_page(tmp_path):
     assert all((tmp_path / link).is_file() for link in links)
 
 
-def test_a_dataset_without_results_is_said(tmp_path):
+@pytest.fixture
+def no_figures(monkeypatch):
+    """What is said needs no figures, which take seconds to draw."""
+    monkeypatch.setattr("docboltz.experiments.report.draw_figures", lambda *_: [])
+
+
+def test_a_dataset_without_results_is_said(tmp_path, no_figures):
     write(tmp_path, [r for r in good() if r.trial.dataset == NEWS])
     page = page_of(tmp_path)
     assert "- Reuters: there are no results of it here." in page
     assert "**Reuters**" not in page
 
 
-def test_what_is_measured_of_an_incomplete_trial_counts(tmp_path):
+def test_what_is_measured_of_an_incomplete_trial_counts(tmp_path, no_figures):
     records = good()
     gone = {"classification": None, "perplexity": None, "bound": None}
     reason = "perplexity: MemoryError"

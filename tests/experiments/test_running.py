@@ -27,9 +27,10 @@ def run_all(trials, folder, split=None):
     return list(found), logged
 
 
-def noted(trial, draft):
+def noted(record):
     """What every real trial notes before it is trained."""
-    draft.values["settings"] = measuring.parameters_of(trial.info.build(trial.settings, {}))
+    trial = record.trial
+    record.settings = measuring.parameters_of(trial.info.build(trial.settings, {}))
 
 
 @pytest.fixture
@@ -37,9 +38,9 @@ def tried(monkeypatch):
     """Names of the trials that are really run; nothing is trained or measured."""
     names = []
 
-    def train(trial, *given):
-        names.append(trial.name)
-        noted(trial, given[-1])
+    def train(*given):
+        names.append(given[-1].trial.name)
+        noted(given[-1])
 
     monkeypatch.setattr(measuring, "_train", train)
     return names
@@ -92,9 +93,9 @@ def test_records_of_other_documents_are_told_apart(tmp_path, tried):
 def test_after_an_interruption_only_the_rest_is_run(tmp_path, monkeypatch):
     tried = []
 
-    def train(trial, *given):
-        tried.append(trial)
-        noted(trial, given[-1])
+    def train(*given):
+        tried.append(given[-1].trial)
+        noted(given[-1])
         if len(tried) == 3:
             raise KeyboardInterrupt
 
@@ -109,8 +110,8 @@ def test_after_an_interruption_only_the_rest_is_run(tmp_path, monkeypatch):
 def test_what_failed_is_recorded_and_tried_again(tmp_path, monkeypatch):
     broken = [True]
 
-    def train(trial, *_):
-        if broken[0] and trial is SOME[0]:
+    def train(*given):
+        if broken[0] and given[-1].trial is SOME[0]:
             raise ArithmeticError("fell apart")
 
     monkeypatch.setattr(measuring, "_train", train)
@@ -134,7 +135,18 @@ def test_each_dataset_is_loaded_once_and_each_trial_run_once(tried):
     assert loads == ["a", "b"]
 
 
-def test_helpers_beside_a_gpu_change_no_figure():
+@pytest.fixture
+def one_helper(monkeypatch):
+    """Let one process help: each that starts imports torch, which takes longer than the rest."""
+
+    class Helper(running.Helpers):
+        def __init__(self, n):
+            super().__init__(1)
+
+    monkeypatch.setattr(running, "Helpers", Helper)
+
+
+def test_helpers_beside_a_gpu_change_no_figure(one_helper, tiny):
     """As far as can be told without one: the same trials by helpers, on the CPU."""
     measures = Measures(predicted=2, bound=True)
     full = Settings(4, "full", 20, updates=5)
@@ -175,7 +187,9 @@ def is_running(process):
     return Path(f"/proc/{process}/stat").read_text().split()[2] != "Z"
 
 
-def test_an_interrupt_ends_the_helpers_and_keeps_what_is_done(tmp_path, processes, monkeypatch):
+def test_an_interrupt_ends_the_helpers_and_keeps_what_is_done(
+    tmp_path, one_helper, processes, monkeypatch
+):
     real = running.Helpers.wait
 
     def interrupted(self):
@@ -202,7 +216,7 @@ def _die(trial, split, device):
     return Record(trial, split.fingerprint)
 
 
-def test_a_helper_that_dies_is_one_trial_s_trouble(tmp_path, monkeypatch):
+def test_a_helper_that_dies_is_one_trial_s_trouble(tmp_path, one_helper, monkeypatch):
     """What it had to do is done again, and has failed if it dies again; what others do goes on."""
     monkeypatch.setenv("DIED", str(tmp_path / "died"))
     monkeypatch.setattr(running, "attempt", _die)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from torch import Tensor
 
 from docboltz.device import seed_of_method
@@ -14,6 +15,16 @@ from docboltz.errors import is_whole, require
 from docboltz.estimator.density import Perplexity, measure_perplexity
 from docboltz.estimator.reading import ReadsCounts
 from docboltz.model.counts import SparseCounts
+
+
+class MakesFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """An estimator with a row of `components_` for each feature that it gives a document."""
+
+    components_: NDArray[Any]
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
 
 
 class Likelihood(NamedTuple):

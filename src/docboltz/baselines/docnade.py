@@ -8,9 +8,8 @@ from typing import Any, Self
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from docboltz.baselines.base import DocumentDensity, Likelihood
+from docboltz.baselines.base import DocumentDensity, Likelihood, MakesFeatures
 from docboltz.baselines.docnade_network import (
     ACTIVATIONS,
     Activation,
@@ -36,7 +35,7 @@ FEWEST_DOCUMENTS = 10
 """With fewer documents none is held out."""
 
 
-class DocNADE(DocumentDensity, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class DocNADE(DocumentDensity, MakesFeatures):
     """p(v) = Π_i p(v_i | v_<i), each word from a hidden state of the words before it.
 
     The words of a document are put in a random order, in training a new one each time. Given the
@@ -127,13 +126,9 @@ class DocNADE(DocumentDensity, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         self.verbose = verbose
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:
-        """Learn from raw word counts.
+        """Learn from raw word counts: (n_documents, n_words), dense or sparse.
 
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_documents, n_words)
-            Documents without a word are left out, with a warning.
-        y : ignored
+        Documents without a word are left out, with a warning.
         """
         with self._unchanged_if_refused():
             self._check_settings()
@@ -176,17 +171,10 @@ class DocNADE(DocumentDensity, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         return self
 
     def transform(self, X: ArrayLike) -> NDArray[np.float32]:
-        """Give each document its hidden state after its last word, act(c + W v̂).
+        """Give each document its hidden state after its last word, act(c + W v̂): float32.
 
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_documents, n_words)
-            Raw word counts.
-
-        Returns
-        -------
-        array of shape (n_documents, n_components), float32
-            A document without words gets act(c), the state before the first word.
+        The shape is (n_documents, n_components). A document without words gets act(c), the state
+        before the first word.
         """
         counts = self._fitted_counts(X, "transform")
         return document_hidden(self._network(), counts).numpy()
@@ -196,12 +184,8 @@ class DocNADE(DocumentDensity, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         device = choose_device(self.device, "DocNADE")
         # In float64, so that a document has the same likelihood in any company.
         net, words = self._network().to(device, torch.float64), repeat_words(counts)
-        found = torch.stack(
-            [
-                log_likelihood(net, shuffle_words(words, seed, number).to(device)).cpu()
-                for number in range(self.orderings)
-            ]
-        )  # (orderings, B)
+        orders = (shuffle_words(words, seed, number) for number in range(self.orderings))
+        found = torch.stack([log_likelihood(net, order.to(device)).cpu() for order in orders])
         value = found.logsumexp(0) - math.log(self.orderings)
         method = "exact, one order" if self.orderings == 1 else f"mean of {self.orderings} orders"
         return Likelihood(value, words.lengths, method)
@@ -210,9 +194,9 @@ class DocNADE(DocumentDensity, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         W, c, V, b = (t.cpu().numpy() for t in learnt.net.learnt())
         self.components_, self.intercept_hidden_ = W.T, c
         self.output_weights_, self.output_intercept_ = V, b
-        tree = learnt.net.tree
-        self.tree_nodes_ = None if tree is None else tree.nodes.cpu().numpy()
-        self.tree_signs_ = None if tree is None else tree.signs.cpu().numpy()
+        self.tree_nodes_ = self.tree_signs_ = None
+        if (tree := learnt.net.tree) is not None:
+            self.tree_nodes_, self.tree_signs_ = tree.nodes.cpu().numpy(), tree.signs.cpu().numpy()
         self.n_updates_, self.history_ = learnt.updates, learnt.history
 
     def _network(self) -> Network:
@@ -231,15 +215,9 @@ class DocNADE(DocumentDensity, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         require(self.activation in ACTIVATIONS, "DocNADE", "activation", known, self.activation)
         known = "'softmax' or 'tree'"
         require(self.output in ("softmax", "tree"), "DocNADE", "output", known, self.output)
-        for name, low, most in (("dropout", 0, 0.9), ("validation", 0, 0.9)):
+        for name, most in (("dropout", 0.9), ("validation", 0.9), ("weight_decay", math.inf)):
             value = getattr(self, name)
-            ok = is_number(value) and low <= value <= most
-            require(ok, "DocNADE", name, f"a number from {low} to {most}", value)
+            expected = f"a number from 0 to {most}" if most < 1 else "a number of at least 0"
+            require(is_number(value) and 0 <= value <= most, "DocNADE", name, expected, value)
         ok = is_number(self.rate) and self.rate > 0
         require(ok, "DocNADE", "rate", "a number above 0", self.rate)
-        ok = is_number(self.weight_decay) and self.weight_decay >= 0
-        require(ok, "DocNADE", "weight_decay", "a number of at least 0", self.weight_decay)
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.components_)

@@ -22,10 +22,7 @@ from docboltz.model.counts import SparseCounts, times
 Activation = Literal["tanh", "sigmoid"]
 Output = Literal["softmax", "tree"]
 
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
-    "tanh": torch.tanh,
-    "sigmoid": torch.sigmoid,
-}
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"tanh": torch.tanh, "sigmoid": torch.sigmoid}
 BLOCK_ENTRIES = 2**22
 """Logits held at once."""
 

@@ -6,25 +6,18 @@ import warnings
 from importlib import import_module
 from itertools import pairwise
 from types import ModuleType
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from docboltz.baselines.base import DocumentDensity, Likelihood
+from docboltz.baselines.base import DocumentDensity, Likelihood, MakesFeatures
 from docboltz.baselines.draws import repeat_words, shuffle_words
 from docboltz.baselines.lda_gibbs import Floats, infer_topics, left_to_right
 from docboltz.device import draw_seed, random_state_of
-from docboltz.errors import (
-    InvalidParameter,
-    MissingPackageWarning,
-    is_number,
-    require,
-    warn_user,
-)
+from docboltz.errors import InvalidParameter, MissingPackageWarning, is_number, require, warn_user
 from docboltz.inference import to_torch
 from docboltz.model.counts import SparseCounts
 
@@ -35,18 +28,11 @@ VARIATIONAL_PASSES = 20
 """Passes through the documents of variational inference, which needs far fewer than sweeps."""
 
 
-class Topics(NamedTuple):
-    """What is learnt: T topics, K words."""
-
-    phi: Floats
-    """Each topic's distribution over words: (T, K)."""
-    alpha: Floats
-    """Prior weight of each topic in a document: (T,)."""
+Topics = tuple[Floats, Floats]
+"""What is learnt: each topic's distribution over words, (T, K), and its prior weight, (T,)."""
 
 
-class LatentDirichletAllocation(
-    DocumentDensity, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
-):
+class LatentDirichletAllocation(DocumentDensity, MakesFeatures):
     """Latent Dirichlet allocation: each word has a topic, each document its shares of topics.
 
     Parameters
@@ -110,13 +96,9 @@ class LatentDirichletAllocation(
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:
-        """Learn topics from raw word counts.
+        """Learn topics from raw word counts: (n_documents, n_words), dense or sparse.
 
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_documents, n_words)
-            Documents without a word are left out, with a warning.
-        y : ignored
+        Documents without a word are left out, with a warning.
         """
         with self._unchanged_if_refused():
             self._check_settings()
@@ -124,29 +106,16 @@ class LatentDirichletAllocation(
             rng = random_state_of(self.random_state, type(self).__name__)
             seed, self._inference_seed = draw_seed(rng), draw_seed(rng)
             learn = learn_by_gibbs if self._can_gibbs() else learn_by_variation
-        found = learn(
-            counts,
-            self.n_components,
-            alpha=self.alpha,
-            eta=self.eta,
-            sweeps=self.sweeps,
-            seed=seed,
+        self.components_, self.alpha_ = learn(
+            counts, self.n_components, alpha=self.alpha, eta=self.eta, sweeps=self.sweeps, seed=seed
         )
-        self.components_, self.alpha_ = found
         return self
 
     def transform(self, X: ArrayLike) -> NDArray[np.float32]:
-        """Give each document its shares of topics, the mean of their posterior.
+        """Give each document its shares of topics, the mean of their posterior: float32.
 
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_documents, n_words)
-            Raw word counts.
-
-        Returns
-        -------
-        array of shape (n_documents, n_components), float32
-            Each row sums to 1. A document without words gets the prior, alpha_ / Σ alpha_.
+        The shape is (n_documents, n_components), and each row sums to 1. A document without words
+        gets the prior, alpha_ / Σ alpha_.
         """
         words = repeat_words(self._fitted_counts(X, "transform"))
         self._require_whole("inference_sweeps")
@@ -202,10 +171,6 @@ class LatentDirichletAllocation(
             value = getattr(self, name)
             require(is_number(value) and value > 0, owner, name, "a number above 0", value)
 
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.components_)
-
 
 def import_tomotopy() -> ModuleType:
     """Import tomotopy, whose compiled part warns on newer Pythons of how it was compiled.
@@ -239,7 +204,7 @@ def learn_by_gibbs(
             phi[topic, seen] += model.get_topic_word_dist(topic, normalize=False)
     unseen = np.setdiff1d(np.arange(counts.shape[1]), seen)
     phi[:, unseen] = samples * eta  # what a word without a count has
-    return Topics(phi / phi.sum(1, keepdims=True), weights / samples)
+    return phi / phi.sum(1, keepdims=True), weights / samples
 
 
 def learn_by_variation(
@@ -257,4 +222,4 @@ def learn_by_variation(
         random_state=seed,
     ).fit(counts)
     phi = model.components_.astype(np.float64)
-    return Topics(phi / phi.sum(1, keepdims=True), np.full(n_topics, float(alpha)))
+    return phi / phi.sum(1, keepdims=True), np.full(n_topics, float(alpha))

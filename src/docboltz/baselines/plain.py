@@ -7,16 +7,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    OneToOneFeatureMixin,
-    TransformerMixin,
-)
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.utils.extmath import randomized_svd
 from sklearn.utils.validation import check_is_fitted
 
+from docboltz.baselines.base import MakesFeatures
 from docboltz.device import random_state_of
 from docboltz.errors import is_whole, require
 from docboltz.estimator.reading import ReadsCounts
@@ -43,14 +39,7 @@ class TfIdf(ReadsCounts, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     n_features_in_: int
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:
-        """Count the documents each word is in. Those without a word are left out, with a warning.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_documents, n_words)
-            Raw word counts.
-        y : ignored
-        """
+        """Count the documents of each word. Those without words are left out, with a warning."""
         with self._unchanged_if_refused():
             counts = self._nonempty_counts(X, "fit", reset=True)
         self._weights = TfidfTransformer().fit(counts)
@@ -63,7 +52,7 @@ class TfIdf(ReadsCounts, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self._weights.transform(self._validate(X, "transform", reset=False))
 
 
-class LSI(ReadsCounts, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class LSI(ReadsCounts, MakesFeatures):
     """Latent semantic indexing: the leading singular vectors of tf-idf weights.
 
     Parameters
@@ -116,7 +105,3 @@ class LSI(ReadsCounts, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         check_is_fitted(self)
         weighted = self._weights.transform(self._validate(X, "transform", reset=False))
         return np.asarray(weighted @ self.components_.T)
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.components_)

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from docboltz.corpus.text import REMEMBERED, TextAnalysis, pair_term
 
 Integers = NDArray[np.int32]
+OWN = -1
+"""The number of the process that reads and merges, which counts too."""
 DROPPED = -1
 """Number of a word that is not counted, such as a stop word."""
 OUTSIDE = -2
@@ -51,6 +53,8 @@ class ChunkCounts:
     """Terms that got the next free numbers in this chunk."""
     n_outside: int
     """Tokens outside a fixed vocabulary."""
+    worker: int
+    """The process that numbered the terms."""
     spellings: Spellings | None
     """How terms were spelled; None with a fixed vocabulary, whose spellings are settled."""
 
@@ -58,8 +62,11 @@ class ChunkCounts:
 class ChunkCounter:
     """Counts chunks, numbering terms as they come or by a fixed vocabulary."""
 
-    def __init__(self, analysis: TextAnalysis, vocabulary: Sequence[str] | None = None) -> None:
+    def __init__(
+        self, analysis: TextAnalysis, vocabulary: Sequence[str] | None = None, worker: int = OWN
+    ) -> None:
         self._analysis = analysis
+        self._worker = worker
         self._fixed = vocabulary is not None
         self._n_terms = 0 if vocabulary is None else len(vocabulary)
         self._numbers = _Numbers(analysis, vocabulary)
@@ -89,7 +96,7 @@ class ChunkCounter:
         keys = keys[first]
         starts = np.searchsorted(keys, np.arange(len(texts) + 1) << 32).astype(np.int32)
         terms = (keys & 0xFFFFFFFF).astype(np.int32)
-        return ChunkCounts(starts, terms, counts, new_terms, n_outside, spellings)
+        return ChunkCounts(starts, terms, counts, new_terms, n_outside, self._worker, spellings)
 
     def _with_pairs(
         self, pairs: _PairNumbers, words: Integers, rows: NDArray[np.int64]
@@ -187,13 +194,9 @@ class _Numbers(dict[str, int]):
 
     def take_new(self) -> tuple[tuple[str, ...], tuple[str, ...], Integers]:
         """The terms and the words numbered since the last call, and the words' terms."""
-        new = (
-            tuple(self._new_terms),
-            tuple(self._new_words),
-            np.array(self._new_word_terms, np.int32),
-        )
+        terms, words, word_terms = self._new_terms, self._new_words, self._new_word_terms
         self._new_terms, self._new_words, self._new_word_terms = [], [], []
-        return new
+        return tuple(terms), tuple(words), np.array(word_terms, np.int32)
 
 
 class _PairNumbers:

@@ -44,10 +44,9 @@ class Columns:
         parts = [as_text(record.get(name)) for name in self.text]
         text = parts[0] if len(parts) == 1 else "\n".join(part for part in parts if part)
         name = as_text(record.get(self.id)).strip() if self.id is not None else ""
-        labels = (
-            () if self.label is None else as_labels(record.get(self.label), self.label_separator)
-        )
-        return name or None, text, labels
+        if self.label is None:
+            return name or None, text, ()
+        return name or None, text, as_labels(record.get(self.label), self.label_separator)
 
     def __str__(self) -> str:
         """What is read from where, in words."""
@@ -78,15 +77,29 @@ class ColumnChoice:
         where: str,
         is_text: Callable[[str], bool] = lambda name: True,
         absent: Callable[[str], None] = lambda message: None,
+        *,
+        lenient: bool = False,
     ) -> Columns:
         """Choose columns among `names`; `is_text` tells which of them may hold text.
 
-        `absent` gets a message for each saved id or label column that is missing.
+        `absent` gets a message for each saved id or label column that is missing. Others must not
+        be, unless `lenient`.
         """
         options = self.options
         wanted = (options.text,) if isinstance(options.text, str) else options.text or ()
         text = tuple(_named(name, names, where, "text") for name in wanted)
-        identity, label = (self._optional(what, names, where, absent) for what in ("id", "label"))
+
+        def optional(what: str) -> str | None:
+            name: str | None = getattr(options, what)
+            found = None if name is None else same_name(name, names)
+            if name is None or found is not None:
+                return found
+            if what in self.saved:
+                absent(f"{where} has no {what} column {name!r}")
+                return None
+            return name if lenient else _named(name, names, where, what)
+
+        identity, label = optional("id"), optional("label")
         taken = {*text, identity, label}
         free = [name for name in names if name not in taken]
         if not text:
@@ -109,15 +122,6 @@ class ColumnChoice:
         label = label if label is not None else _known(free, LABEL_NAMES)
         unused = tuple(name for name in free if name != label)
         return Columns(text, identity, label, options.label_separator, unused)
-
-    def _optional(
-        self, what: str, names: Sequence[str], where: str, absent: Callable[[str], None]
-    ) -> str | None:
-        name: str | None = getattr(self.options, what)
-        if name is not None and what in self.saved and same_name(name, names) is None:
-            absent(f"{where} has no {what} column {name!r}")
-            return None
-        return None if name is None else _named(name, names, where, what)
 
 
 def as_text(value: Any) -> str:

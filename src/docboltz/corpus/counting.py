@@ -11,18 +11,19 @@ from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from itertools import chain
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from docboltz.corpus.chunks import ChunkCounter, Integers, Spellings
+from docboltz.corpus.chunks import ChunkCounter, ChunkCounts, Integers, Spellings
 from docboltz.corpus.counts import Corpus, by_frequency, select_columns, total_counts
 from docboltz.corpus.document import Document
 from docboltz.corpus.text import TextAnalysis
 from docboltz.corpus.vocabulary import Vocabulary
-from docboltz.corpus.workers import OWN, Counted, count_with_workers
-from docboltz.errors import InvalidCorpus, require
+from docboltz.corpus.workers import count_with_workers
+from docboltz.errors import InvalidCorpus, is_number, is_whole, require
 
 CHUNK_CHARACTERS = 1 << 20
 CHUNK_DOCUMENTS = 10_000
@@ -58,15 +59,27 @@ def count(
     analysis = analysis or TextAnalysis()
     _check(min_df, max_df, max_words, n_jobs)
     n_processes = (os.cpu_count() or 1) if n_jobs == -1 else n_jobs
-    stream = _Tap(documents, on_document)
+    ids: list[str] = []
+    labels: list[tuple[str, ...]] = []
+
+    def texts() -> Iterator[str]:
+        # Few distinct sets of labels: each is kept once, not once for every document.
+        known: dict[tuple[str, ...], tuple[str, ...]] = {}
+        for document in documents:
+            if on_document:
+                on_document(document)
+            ids.append(document.id)
+            labels.append(known.setdefault(document.labels, document.labels))
+            yield document.text
+
     merged = _Merged(vocabulary)
     # Closed whatever happens, Ctrl-C included: workers end before the error is seen.
-    with closing(_counted(_chunks(stream), analysis, vocabulary, n_processes)) as chunks:
+    with closing(_counted(_chunks(texts()), analysis, vocabulary, n_processes)) as chunks:
         for chunk in chunks:
             merged.add(chunk)
             if progress:
                 progress(merged.n_documents)
-    if not stream.ids:
+    if not ids:
         raise InvalidCorpus("There are no documents to count.")
     counts, terms = merged.finish()
     if vocabulary is not None:
@@ -78,42 +91,17 @@ def count(
         merged.n_outside = n_before - int(counts.data.sum(dtype=np.int64))
         kept = [terms[column] for column in columns]
         vocabulary = Vocabulary(kept, merged.forms(columns))
-    return Corpus(
-        counts, tuple(stream.ids), tuple(stream.labels), vocabulary, analysis, merged.n_outside
-    )
+    return Corpus(counts, tuple(ids), tuple(labels), vocabulary, analysis, merged.n_outside)
 
 
-def _check(min_df: object, max_df: object, max_words: object, n_jobs: object) -> None:
+def _check(min_df: Any, max_df: Any, max_words: Any, n_jobs: Any) -> None:
     for name, df in (("min_df", min_df), ("max_df", max_df)):
-        whole = isinstance(df, int) and not isinstance(df, bool) and df >= 1
-        share = isinstance(df, float) and 0.0 <= df <= 1.0
-        require(whole or share, "count", name, "a whole number from 1 or a share, 0.0 to 1.0", df)
-    some = isinstance(max_words, int) and not isinstance(max_words, bool) and max_words >= 1
-    require(max_words is None or some, "count", "max_words", "None or at least 1", max_words)
-    jobs = isinstance(n_jobs, int) and (n_jobs == -1 or n_jobs >= 1)
-    require(jobs, "count", "n_jobs", "-1 or at least 1", n_jobs)
-
-
-class _Tap:
-    """Passes texts on and keeps what the corpus needs of each document."""
-
-    def __init__(
-        self, documents: Iterable[Document], on_document: Callable[[Document], None] | None
-    ) -> None:
-        self.ids: list[str] = []
-        self.labels: list[tuple[str, ...]] = []
-        self._documents = documents
-        self._on_document = on_document
-
-    def __iter__(self) -> Iterator[str]:
-        # Few distinct sets of labels: each is kept once, not once for every document.
-        known: dict[tuple[str, ...], tuple[str, ...]] = {}
-        for document in self._documents:
-            if self._on_document:
-                self._on_document(document)
-            self.ids.append(document.id)
-            self.labels.append(known.setdefault(document.labels, document.labels))
-            yield document.text
+        ok = df >= 1 if is_whole(df) else is_number(df) and 0 <= df <= 1
+        require(ok, "count", name, "a whole number from 1 or a share, 0.0 to 1.0", df)
+    ok = max_words is None or (is_whole(max_words) and max_words >= 1)
+    require(ok, "count", "max_words", "None or at least 1", max_words)
+    ok = is_whole(n_jobs) and (n_jobs == -1 or n_jobs >= 1)
+    require(ok, "count", "n_jobs", "-1 or at least 1", n_jobs)
 
 
 def _chunks(texts: Iterable[str]) -> Iterator[list[str]]:
@@ -134,12 +122,12 @@ def _counted(
     analysis: TextAnalysis,
     vocabulary: Vocabulary | None,
     n_processes: int,
-) -> Generator[Counted, None, None]:
+) -> Generator[ChunkCounts, None, None]:
     """Count the first chunks here; for what follows get help if there is more than one core."""
     counter = ChunkCounter(analysis, vocabulary)
     size = 0
     for chunk in chunks:
-        yield Counted(OWN, counter.count(chunk))
+        yield counter.count(chunk)
         size += sum(map(len, chunk))
         if n_processes > 1 and size >= ALONE_CHARACTERS:
             break
@@ -163,20 +151,19 @@ class _Merged:
         self._terms: list[Integers] = []
         self._counts: list[Integers] = []
 
-    def add(self, counted: Counted) -> None:
+    def add(self, chunk: ChunkCounts) -> None:
         """Take in a chunk. Chunks of one worker must come in the order in which it counted them."""
-        chunk = counted.counts
         terms = chunk.terms
         if self._fixed is None:
             numbers = self._numbers
             new = [numbers.setdefault(term, len(numbers)) for term in chunk.new_terms]
-            known = self._maps.get(counted.worker, np.empty(0, np.int32))
+            known = self._maps.get(chunk.worker, np.empty(0, np.int32))
             if new:
                 known = np.concatenate([known, np.array(new, np.int32)])
-                self._maps[counted.worker] = known
+                self._maps[chunk.worker] = known
             terms = known[terms]
             if chunk.spellings is not None:
-                self._spellings[counted.worker].add(chunk.spellings)
+                self._spellings[chunk.worker].add(chunk.spellings)
         self._rows.append(np.diff(chunk.starts))
         self._terms.append(terms)
         self._counts.append(chunk.counts)
@@ -256,8 +243,8 @@ def _select(
             settings=("text", "language"),
         )
     df = np.bincount(counts.indices, minlength=len(terms))
-    low = min_df if isinstance(min_df, int) else min_df * n_documents
-    high = max_df if isinstance(max_df, int) else max_df * n_documents
+    low = min_df if is_whole(min_df) else min_df * n_documents
+    high = max_df if is_whole(max_df) else max_df * n_documents
     kept = (df >= low) & (df <= high)
     if not kept.any():
         raise InvalidCorpus(

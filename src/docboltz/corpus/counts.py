@@ -11,7 +11,9 @@ from scipy.sparse import csr_array
 
 from docboltz.corpus.text import TextAnalysis
 from docboltz.corpus.vocabulary import Vocabulary
-from docboltz.errors import InvalidCorpus, require
+from docboltz.errors import InvalidCorpus, is_whole, require
+
+Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +56,7 @@ class Corpus:
     @property
     def lengths(self) -> NDArray[np.int64]:
         """Number of counted words of each document: N of the model."""
-        sums = np.asarray(self.counts.sum(axis=1), dtype=np.int64)
-        return sums.reshape(-1)
+        return np.asarray(self.counts.sum(axis=1), dtype=np.int64).reshape(-1)
 
     @property
     def label_names(self) -> tuple[str, ...]:
@@ -93,25 +94,15 @@ class Corpus:
         )
 
 
-def split(corpus: Corpus, test_size: int | float, seed: int = 0) -> tuple[Corpus, Corpus]:
-    """Split documents at random into training and test: `test_size` documents or that share."""
-    n_train, _ = split_sizes(len(corpus), test_size)
-    order = np.random.default_rng(seed).permutation(len(corpus))
-    return corpus.rows(np.sort(order[:n_train])), corpus.rows(np.sort(order[n_train:]))
-
-
-def split_sizes(n: int, test_size: int | float) -> tuple[int, int]:
-    """How many of n documents go to training and to test, both at least one."""
-    whole = isinstance(test_size, int) and not isinstance(test_size, bool)
+def split_rows(n: int, test_size: int | float, seed: int = 0) -> tuple[Rows, Rows]:
+    """Split n documents at random into rows to learn from and to test on: so many or that share."""
+    whole = is_whole(test_size)
     n_test = int(test_size) if whole else round(test_size * n)
-    require(
-        (whole or 0 < test_size < 1) and 0 < n_test < n,
-        "split",
-        "test_size",
-        f"a share between 0 and 1 or a number of documents below {n}, leaving some on each side",
-        test_size,
-    )
-    return n - n_test, n_test
+    sensible = (whole or 0 < test_size < 1) and 0 < n_test < n
+    expected = f"a share between 0 and 1 or a number below {n}, leaving some on each side"
+    require(sensible, "split_rows", "test_size", expected, test_size)
+    order = np.random.default_rng(seed).permutation(n)
+    return np.sort(order[: n - n_test]), np.sort(order[n - n_test :])
 
 
 def total_counts(counts: csr_array) -> NDArray[np.int64]:

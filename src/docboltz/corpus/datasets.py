@@ -10,9 +10,10 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING
 
 from docboltz.corpus.document import Document
+from docboltz.corpus.newsgroups import load_newsgroups
 from docboltz.corpus.text import TextAnalysis
 from docboltz.errors import InvalidParameter
 
@@ -79,63 +80,13 @@ class TextDataset:
         sizes = f"{len(self.train):,} training and {len(self.test):,} test documents"
         return f"TextDataset({self.info.name!r}: {sizes})"
 
-    def counted(
-        self,
-        *,
-        analysis: TextAnalysis | None = None,
-        max_words: int | None = None,
-        min_df: int | float = 1,
-        max_df: int | float = 1.0,
-        n_jobs: int = -1,
-    ) -> Split:
+    def counted(self) -> Split:
         """Count both parts; the vocabulary comes from the training part alone."""
         from docboltz.corpus.counting import count
         from docboltz.corpus.split import Split
 
-        analysis = analysis or self.analysis
-        train = count(
-            self.train,
-            analysis,
-            min_df=min_df,
-            max_df=max_df,
-            max_words=max_words or self.max_words,
-            n_jobs=n_jobs,
-        )
-        test = count(self.test, analysis, vocabulary=train.vocabulary, n_jobs=n_jobs)
-        return Split(train, test)
-
-
-@overload
-def load_dataset(
-    name: Literal["20newsgroups", "docstrings"],
-    *,
-    path: str | os.PathLike[str] | None = None,
-    max_words: int | None = None,
-    seed: int = 0,
-    log: Callable[[str], None] | None = None,
-) -> TextDataset: ...
-
-
-@overload
-def load_dataset(
-    name: Literal["rcv1"],
-    *,
-    path: str | os.PathLike[str] | None = None,
-    max_words: int | None = None,
-    seed: int = 0,
-    log: Callable[[str], None] | None = None,
-) -> Split: ...
-
-
-@overload
-def load_dataset(
-    name: str,
-    *,
-    path: str | os.PathLike[str] | None = None,
-    max_words: int | None = None,
-    seed: int = 0,
-    log: Callable[[str], None] | None = None,
-) -> TextDataset | Split: ...
+        train = count(self.train, self.analysis, max_words=self.max_words)
+        return Split(train, count(self.test, self.analysis, vocabulary=train.vocabulary))
 
 
 def load_dataset(
@@ -160,8 +111,6 @@ def load_dataset(
     max_words = max_words or info.max_words
     report = log or (lambda message: None)
     if name == "20newsgroups":
-        from docboltz.corpus.newsgroups import load_newsgroups
-
         train, test = load_newsgroups(where, report)
         return TextDataset(info, tuple(train), tuple(test), TextAnalysis.paper(), max_words)
     if name == "docstrings":

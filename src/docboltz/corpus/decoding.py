@@ -14,7 +14,7 @@ import lzma
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from docboltz.corpus.report import ReadReport
 
@@ -44,30 +44,24 @@ def read_errors() -> tuple[type[Exception], ...]:
     return (OSError, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
 
 
-def open_bytes(path: Path) -> io.BufferedReader:
-    """Open a file and undo the compression its name tells."""
-    suffix = path.suffix.lower()
+def open_bytes(source: Path | io.BufferedReader, suffix: str) -> io.BufferedReader:
+    """Open a file, or take a stream, and undo the compression that a suffix names.
+
+    Closing the result may leave a stream open.
+    """
+    stream: Any
     if suffix == ".gz":
-        return _buffered(gzip.GzipFile(path))
-    if suffix == ".xz":
-        return _buffered(lzma.LZMAFile(path))
-    stream = cast(io.BufferedReader, path.open("rb", buffering=BUFFER))
-    return decompressed(stream, suffix) if suffix == ".zst" else stream
+        stream = gzip.open(source)  # noqa: SIM115
+    elif suffix == ".xz":
+        stream = lzma.open(source)  # noqa: SIM115
+    else:
+        stream = source.open("rb", buffering=BUFFER) if isinstance(source, Path) else source
+        if suffix != ".zst":
+            return cast(io.BufferedReader, stream)
+        import zstandard
 
-
-def decompressed(stream: io.BufferedReader, suffix: str) -> io.BufferedReader:
-    """Undo the compression that a suffix names; closing the result may leave the stream open."""
-    if suffix == ".gz":
-        return _buffered(gzip.GzipFile(fileobj=stream))
-    if suffix == ".xz":
-        return _buffered(lzma.LZMAFile(stream))
-    import zstandard
-
-    return _buffered(zstandard.ZstdDecompressor().stream_reader(stream, read_across_frames=True))
-
-
-def _buffered(stream: object) -> io.BufferedReader:
-    return io.BufferedReader(cast(io.RawIOBase, stream), BUFFER)
+        stream = zstandard.ZstdDecompressor().stream_reader(stream, read_across_frames=True)
+    return io.BufferedReader(stream, BUFFER)
 
 
 def peek(stream: io.BufferedReader) -> bytes:
@@ -101,31 +95,21 @@ class Decoder:
 
     def decode(self, data: bytes) -> str | None:
         """The text of some bytes, or None if they are not text."""
-        if self.named is None and not (b"\0" in data and self._is_wide_or_binary(data)):
-            try:
-                text = data.decode("utf-8")
-            except UnicodeDecodeError:
-                pass
-            else:
-                self._report.encodings["utf-8"] += 1
-                return text.removeprefix("\ufeff")
         for encoding in self._candidates(data):
             try:
                 text = data.decode(encoding)
             except UnicodeError:
                 continue
             self._report.encodings[encoding] += 1
-            return text
+            return text.removeprefix("\ufeff")
         return None
-
-    @staticmethod
-    def _is_wide_or_binary(data: bytes) -> bool:
-        return wide_encoding(data) is not None or looks_binary(data)
 
     def _candidates(self, data: bytes) -> Iterator[str]:
         if self.named:
             yield self.named
             return
+        if b"\0" not in data or not (wide_encoding(data) or looks_binary(data)):
+            yield "utf-8"
         if wide := wide_encoding(data):
             yield wide
         elif looks_binary(data):

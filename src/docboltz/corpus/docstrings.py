@@ -17,9 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
 
-import numpy as np
-
-from docboltz.corpus.counts import split_sizes
+from docboltz.corpus.counts import split_rows
 from docboltz.corpus.document import Document
 from docboltz.errors import InvalidCorpus
 from docboltz.files import cache_folder, replacing
@@ -41,9 +39,7 @@ def load_docstrings(
 ) -> tuple[list[Document], list[Document]]:
     """Training and test docstrings, a fifth of them for test."""
     documents = _cached(_installed(packages), log)
-    n_train, _ = split_sizes(len(documents), 0.2)
-    order = np.random.default_rng(seed).permutation(len(documents))
-    train, test = np.sort(order[:n_train]), np.sort(order[n_train:])
+    train, test = split_rows(len(documents), 0.2, seed)
     return [documents[i] for i in train], [documents[i] for i in test]
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -95,18 +94,9 @@ class LanguageGuess:
             for language in languages_of.get(word, ()):
                 hits[language] += n
         (language, most), (_, next_most) = [*hits.most_common(2), ("", 0), ("", 0)][:2]
-        sure = n_words >= FEWEST_WORDS and most >= max(
-            LEAST_SHARE * n_words, LEAST_LEAD * next_most
-        )
+        least = max(LEAST_SHARE * n_words, LEAST_LEAD * next_most)
+        sure = n_words >= FEWEST_WORDS and most >= least
         return (language, most / n_words) if sure else None
-
-
-def guess_language(texts: Iterable[str]) -> tuple[str, float] | None:
-    """Guess the language of texts, and the share of words that speak for it; None if unsure."""
-    guess = LanguageGuess()
-    for text in texts:
-        guess.add(text)
-    return guess.result()
 
 
 @lru_cache(maxsize=1)

@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from docboltz.corpus.english import ENGLISH_STOP_WORDS
-from docboltz.errors import InvalidCorpus, InvalidParameter
+from docboltz.errors import InvalidCorpus, InvalidParameter, require
 
 CODES = {
     "arabic": "ar", "armenian": "hy", "basque": "eu", "bengali": "bn", "breton": "br",
@@ -37,13 +37,8 @@ def language_name(name: str) -> str:
     lowered = name.strip().lower()
     by_code = {code: language for language, code in CODES.items()}
     found = by_code.get(lowered, lowered)
-    if found not in CODES:
-        raise InvalidParameter(
-            owner="TextAnalysis",
-            name="language",
-            expected=f"one of {', '.join(sorted(CODES))}, a two-letter code, or none",
-            got=name,
-        )
+    expected = f"one of {', '.join(sorted(CODES))}, a two-letter code, or none"
+    require(found in CODES, "TextAnalysis", "language", expected, name)
     return found
 
 
@@ -56,31 +51,22 @@ def stemmer_names() -> tuple[str, ...]:
 
 def check_stemmer(name: str, *, named_by_language: bool) -> None:
     """Raise unless PyStemmer has the stemmer."""
-    if name in stemmer_names():
-        return
-    if named_by_language:
+    known = name in stemmer_names()
+    if named_by_language and not known:
         raise InvalidParameter(
             f"There is no Snowball stemmer for {name}.",
             hint="Set {stem=False} to keep words as they are.",
             settings=("stem=False",),
         )
-    raise InvalidParameter(
-        owner="TextAnalysis",
-        name="stem",
-        expected=f"True, False or one of {', '.join(stemmer_names())}",
-        got=name,
-    )
+    expected = f"True, False or one of {', '.join(stemmer_names())}"
+    require(known, "TextAnalysis", "stem", expected, name)
 
 
 def check_stop_words(language: str | None, source: bool | str) -> None:
     """Raise unless there is such a list of stop words."""
-    if isinstance(source, str) and source not in STOP_WORD_LISTS:
-        raise InvalidParameter(
-            owner="TextAnalysis",
-            name="stop_words",
-            expected=f"True, False, a tuple of words or one of {', '.join(STOP_WORD_LISTS)}",
-            got=source,
-        )
+    known = isinstance(source, bool) or source in STOP_WORD_LISTS
+    expected = f"True, False, a tuple of words or one of {', '.join(STOP_WORD_LISTS)}"
+    require(known, "TextAnalysis", "stop_words", expected, source)
     if isinstance(source, str) and language is None:
         raise InvalidParameter(f"Stop words from {source!r} need a language, and there is none.")
     if source == "scikit-learn" and language != "english":

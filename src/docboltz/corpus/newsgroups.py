@@ -14,7 +14,7 @@ import sys
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -152,12 +152,8 @@ def _archive(path: Path) -> Posts:
         raise InvalidCorpus(f"{path} could not be read: {error}.", hint=_what_to_do()) from error
     if not all(parts.values()):
         raise InvalidCorpus(f"{path} holds no folders {' and '.join(_RAW)}.", hint=_what_to_do())
-    train, test = (_in_order(parts[name]) for name in _RAW)
+    train, test = (sorted(parts[name], key=lambda document: document.id) for name in _RAW)
     return train, test
-
-
-def _in_order(documents: Iterable[Document]) -> list[Document]:
-    return sorted(documents, key=lambda document: document.id)
 
 
 def _scikit_learn(data_home: Path) -> Posts:
@@ -168,10 +164,7 @@ def _scikit_learn(data_home: Path) -> Posts:
         posts = fetch_20newsgroups(
             data_home=str(data_home), subset=part, shuffle=False, download_if_missing=False
         )
-        parts.append(
-            [
-                Document(f"{part}/{i}", text, (posts.target_names[target],))
-                for i, (text, target) in enumerate(zip(posts.data, posts.target, strict=True), 1)
-            ]
-        )
+        labels = [(posts.target_names[target],) for target in posts.target]
+        ids = [f"{part}/{i}" for i in range(1, len(labels) + 1)]
+        parts.append(list(map(Document, ids, posts.data, labels)))
     return parts[0], parts[1]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from zipfile import BadZipFile
 import numpy as np
 from scipy.sparse import csr_array, load_npz, save_npz
 
-from docboltz.corpus.counts import Corpus, split
+from docboltz.corpus.counts import Corpus, split_rows
 from docboltz.corpus.split import Split
 from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.errors import InvalidCorpus
@@ -45,10 +44,10 @@ def load_rcv1(path: Path | None, max_words: int, seed: int, log: Callable[[str],
         corpus = _full(path, log)
     else:
         raise InvalidCorpus(f"{path} does not hold RCV1-v2.", hint=WHAT_TO_DO)
-    train, test = split(corpus, N_TEST.get(len(corpus), 0.1), seed)
-    train = train.most_frequent(max_words)
+    rows, test_rows = split_rows(len(corpus), N_TEST.get(len(corpus), 0.1), seed)
+    train = corpus.rows(rows).most_frequent(max_words)
     columns = [int(word) for word in train.vocabulary]
-    return Split(train, test.columns(columns))
+    return Split(train, corpus.rows(test_rows).columns(columns))
 
 
 def _corpus(counts: Any, topics: Any, names: Sequence[str], ids: Sequence[str]) -> Corpus:
@@ -99,7 +98,7 @@ def _full(data_home: Path | None, log: Callable[[str], None]) -> Corpus:
 def _recovered(weights: Any, log: Callable[[str], None]) -> csr_array:
     cached = cache_folder() / "rcv1" / "counts.npz"
     if cached.is_file():
-        with contextlib.suppress(OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        with contextlib.suppress(OSError, ValueError, KeyError, EOFError, BadZipFile):
             counts = csr_array(load_npz(cached))  # a damaged one is made anew
             if counts.shape == weights.shape and counts.nnz == weights.nnz:
                 return counts

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
-from docboltz.errors import InvalidParameter, require
-from docboltz.settings import ShortRepr
+from docboltz.errors import require
+from docboltz.settings import SavedSettings
 
 Format = Literal["files", "csv", "tsv", "jsonl", "parquet", "lines"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -15,7 +14,7 @@ FORMATS: tuple[Format, ...] = get_args(Format)
 
 
 @dataclass(frozen=True, repr=False)
-class ReadOptions(ShortRepr):
+class ReadOptions(SavedSettings):
     """Everything that `docboltz.read` can be told. None means: find out.
 
     >>> ReadOptions(text=["title", "body"], delimiter="tab")
@@ -66,19 +65,6 @@ class ReadOptions(ShortRepr):
     def to_dict(self) -> dict[str, Any]:
         """All options as JSON can hold them."""
         return asdict(self)
-
-    @classmethod
-    def from_dict(cls, given: Mapping[str, Any]) -> ReadOptions:
-        """The options that `to_dict` wrote."""
-        if not isinstance(given, Mapping):
-            raise InvalidParameter(f"Reading options are a mapping. Got {type(given).__name__}.")
-        unknown = sorted(map(repr, set(given) - {field.name for field in fields(cls)}))
-        if unknown:
-            raise InvalidParameter(
-                f"There are no reading options {', '.join(unknown)}.",
-                hint="If they come from a saved model, a newer version of docboltz saved it.",
-            )
-        return cls(**given)
 
 
 def _is_text_or_none(value: object) -> bool:

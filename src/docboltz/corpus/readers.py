@@ -16,15 +16,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from docboltz.corpus.columns import ColumnChoice
-from docboltz.corpus.decoding import (
-    MAGIC,
-    Decoder,
-    decompressed,
-    looks_binary,
-    open_bytes,
-    peek,
-    read_errors,
-)
+from docboltz.corpus.decoding import MAGIC, Decoder, looks_binary, open_bytes, peek, read_errors
 from docboltz.corpus.document import Document
 from docboltz.corpus.frames import check_texts, is_frame, read_frame, read_texts
 from docboltz.corpus.read_options import FORMATS, Format, ReadOptions
@@ -83,7 +75,7 @@ class Documents:
         return self._stream(report)
 
     def _stream(self, report: ReadReport) -> Iterator[Document]:
-        unique = _UniqueIds(report)
+        taken: dict[str, int] = {}
         for row in self._rows(report):
             identity, text, labels = row.id, row.text, row.labels
             if identity is None:
@@ -91,7 +83,7 @@ class Documents:
             if not (text.isascii() and identity.isascii() and all(map(str.isascii, labels))):
                 identity, text = _spelled(identity), _spelled(text)
                 labels = tuple(map(_spelled, labels))
-            identity = unique(identity)
+            identity = _unique(identity, taken, report)
             report.documents += 1
             report.unlabelled += not labels
             if not text or text.isspace():
@@ -149,21 +141,11 @@ def read(
     >>> documents, list(documents)
     (Documents(a DataFrame: id 'nr'), [Document(id='7', text='Ships at sea.', labels=())])
     """
-    named: dict[str, Any] = {
-        name: value
-        for name, value in (
-            ("text", text or None),
-            ("id", id),
-            ("label", label),
-            ("format", format),
-            ("label_separator", label_separator),
-            ("encoding", encoding),
-            ("delimiter", delimiter),
-            ("header", header),
-            ("quotes", quotes),
-        )
-        if value is not None
-    }
+    asked: dict[str, Any] = {}
+    asked |= {"text": text or None, "id": id, "label": label, "label_separator": label_separator}
+    asked |= {"format": format, "encoding": encoding, "delimiter": delimiter}
+    asked |= {"header": header, "quotes": quotes}
+    named = {name: value for name, value in asked.items() if value is not None}
     before = {} if options is None else options.given()
     choice = ColumnChoice(ReadOptions(**{**before, **named}), frozenset(before).difference(named))
 
@@ -174,7 +156,8 @@ def read(
         name, rows = f"a {type(source).__name__}", partial(read_frame, source, choice)
         return Documents(name, rows, choice.options, read_with)
     try:
-        given = [os.fspath(path) for path in ([source] if _is_path(source) else source)]
+        alone = isinstance(source, (str, os.PathLike))
+        given = [os.fspath(path) for path in ([source] if alone else source)]
     except TypeError as error:
         raise InvalidCorpus(
             f"docboltz.read takes paths or a data frame; got {type(source).__name__}.",
@@ -199,10 +182,6 @@ def as_documents(texts: Any, owner: str, saved: ReadOptions | None = None) -> Do
     checked = check_texts(texts, owner)
     name = f"a {type(texts).__name__}"
     return Documents(name, lambda report: read_texts(checked, owner), ReadOptions())
-
-
-def _is_path(source: object) -> bool:
-    return isinstance(source, (str, os.PathLike))
 
 
 class _Files:
@@ -248,7 +227,7 @@ class _Files:
 
     def _open(self, source: Source) -> io.BufferedReader:
         if source.path is not None:
-            return open_bytes(source.path)
+            return open_bytes(source.path, source.path.suffix.lower())
         if self._stdin_used:
             raise InvalidCorpus(
                 "Standard input can be read only once.",
@@ -259,20 +238,17 @@ class _Files:
         stream: io.BufferedReader = io.BufferedReader(_Unclosed(stdin), 1 << 16)
         magic = peek(stream)[:6]
         suffix = next((suffix for start, suffix in MAGIC.items() if magic.startswith(start)), "")
-        return decompressed(stream, suffix) if suffix else stream
+        return open_bytes(stream, suffix)
 
     def _table(
         self, source: Source, stream: io.BufferedReader, report: ReadReport
     ) -> Iterator[Row]:
         file = TableFile(source.name, stream, self._choice, report)
         format = source.format or sniff(source.name, peek(stream))
-        if format == "jsonl":
-            return read_json_lines(file)
-        if format == "parquet":
-            return read_parquet(file)
-        if format == "lines":
-            return read_lines(file)
-        return read_delimited(file, tabs=format == "tsv")
+        if format in ("csv", "tsv"):
+            return read_delimited(file, tabs=format == "tsv")
+        readers = {"jsonl": read_json_lines, "parquet": read_parquet, "lines": read_lines}
+        return readers[format](file)
 
     def _whole_file(
         self, source: Source, stream: io.BufferedReader, report: ReadReport
@@ -292,25 +268,19 @@ class _Files:
         yield Row(1, identity, text, (label,) if label not in ("", ".") else ())
 
 
-class _UniqueIds:
-    """An id itself if it is free, else with the first free suffix "#2", "#3", …"""
+def _unique(identity: str, taken: dict[str, int], report: ReadReport) -> str:
+    """An id itself if it is free, else with the first free suffix "#2", "#3", …
 
-    def __init__(self, report: ReadReport) -> None:
-        self._report = report
-        self._taken: set[str] = set()
-        self._next_suffix: dict[str, int] = {}
-
-    def __call__(self, identity: str) -> str:
-        if identity not in self._taken:
-            self._taken.add(identity)
-            return identity
-        self._report.note("duplicate_ids", identity)
-        number = self._next_suffix.get(identity, 2)
-        while (renamed := f"{identity}#{number}") in self._taken:
-            number += 1
-        self._next_suffix[identity] = number + 1
-        self._taken.add(renamed)
-        return renamed
+    `taken` has the ids there are, each with the next suffix to try.
+    """
+    found = identity
+    if identity in taken:
+        report.note("duplicate_ids", identity)
+        while (found := f"{identity}#{taken[identity]}") in taken:
+            taken[identity] += 1
+        taken[identity] += 1
+    taken[found] = 2
+    return found
 
 
 def _spelled(text: str) -> str:

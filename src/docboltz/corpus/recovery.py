@@ -52,9 +52,11 @@ def recover_counts(weights: csr_array, n_reference: int = N_REFERENCE) -> csr_ar
             f"{weights.nnz} weights"
             + (f" from {weights.data.min():g} to {weights.data.max():g}." if weights.nnz else ".")
         )
-    sample = _Entries.of(_some_documents(weights))
+    n = weights.shape[0]
+    entries = sample = _Entries.of(weights)
+    if n > FIRST_DOCUMENTS:
+        sample = _Entries.of(weights[np.linspace(0, n - 1, FIRST_DOCUMENTS).astype(int)])
     scale, noise = _first_guess(sample, n_reference)
-    entries = sample if sample.n_documents == weights.shape[0] else _Entries.of(weights)
     idf = _solve_terms(sample, scale, noise, n_reference)
     for _ in range(2):
         scale = _solve_documents(entries, idf, noise)
@@ -97,13 +99,6 @@ class _Entries:
     @property
     def n_documents(self) -> int:
         return len(self.starts) - 1
-
-
-def _some_documents(weights: csr_array) -> csr_array:
-    n = weights.shape[0]
-    if n <= FIRST_DOCUMENTS:
-        return weights
-    return weights[np.linspace(0, n - 1, FIRST_DOCUMENTS).astype(int)]
 
 
 def _first_guess(e: _Entries, n_reference: int) -> tuple[Floats, float]:

@@ -13,16 +13,9 @@ from docboltz.corpus.read_options import Format
 from docboltz.errors import InvalidCorpus
 
 _BY_SUFFIX: dict[str, Format] = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".txt": "lines",
-    ".text": "lines",
-}
+    ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl",
+    ".parquet": "parquet", ".pq": "parquet", ".txt": "lines", ".text": "lines",
+}  # fmt: skip
 _TABLES = {suffix for suffix, format in _BY_SUFFIX.items() if format != "lines"}
 
 
@@ -93,7 +86,7 @@ def _format(path: Path, format: Format | None, weak: bool) -> Format | None:
 
 def _folder(folder: Path, format: Format | None, weak: bool) -> Iterator[Source]:
     open_question = format is None or (weak and format != "files")
-    tables = open_question and _holds_tables_only(folder)
+    tables = open_question and all(_suffix(path) in _TABLES for path in _files(folder))
     for path in _files(folder):
         if tables:
             yield Source(path, _BY_SUFFIX[_suffix(path)])
@@ -113,18 +106,7 @@ def _files(folder: Path) -> Iterator[Path]:
     yield from (Path(error.filename) for error in closed)
 
 
-def _holds_tables_only(folder: Path) -> bool:
-    empty = True
-    for path in _files(folder):
-        if _suffix(path) not in _TABLES:
-            return False
-        empty = False
-    return not empty
-
-
 def _suffix(path: Path) -> str:
     """The suffix that tells the format, below that of a compression."""
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes and suffixes[-1] in COMPRESSIONS:
-        suffixes.pop()
-    return suffixes[-1] if suffixes else ""
+    compressed = path.suffix.lower() in COMPRESSIONS
+    return (path.with_suffix("") if compressed else path).suffix.lower()

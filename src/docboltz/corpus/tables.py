@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import io
 import json
@@ -13,7 +12,7 @@ from dataclasses import dataclass
 from itertools import chain, islice, zip_longest
 from typing import Any, Literal, NamedTuple
 
-from docboltz.corpus.columns import TEXT_NAMES, ColumnChoice, Columns, same_name
+from docboltz.corpus.columns import TEXT_NAMES, ColumnChoice, Columns
 from docboltz.corpus.decoding import Decoder, decoded_lines, looks_binary, peek
 from docboltz.corpus.read_options import ReadOptions
 from docboltz.corpus.report import ReadAs, ReadReport
@@ -190,18 +189,7 @@ class _JsonColumns:
         def is_text(name: str) -> bool:
             return record[name] is None or isinstance(record[name], (str, list))
 
-        choice = self._file.choice
-        text_only = ColumnChoice(ReadOptions(text=choice.options.text))
-        found = text_only.find(list(record), self._file.name, is_text)
-
-        def choose(what: str) -> str | None:
-            named = getattr(choice.options, what)
-            here = named and same_name(named, record)
-            usual: str | None = getattr(found, what)
-            return usual if named is None or (not here and what in choice.saved) else here
-
-        separator = choice.options.label_separator
-        return Columns(found.text, choose("id"), choose("label"), separator)
+        return self._file.choice.find(list(record), self._file.name, is_text, lenient=True)
 
 
 def read_delimited(file: TableFile, *, tabs: bool) -> Iterator[Row]:
@@ -229,9 +217,7 @@ def read_delimited(file: TableFile, *, tabs: bool) -> Iterator[Row]:
         longest = names[sizes.index(max(sizes))]
         columns = file.find_columns(names, lambda name: name == longest)
     file.report.read_as[ReadAs("CSV", columns, delimiter, options.header)] += 1
-    number = 0
-    for line, fields in chain(ahead, rows):
-        number += 1
+    for number, (line, fields) in enumerate(chain(ahead, rows), 1):
         if len(fields) > len(names):
             message = f"{len(fields)} fields for {len(names)} columns"
             file.report.note("malformed", f"{file.name}, line {line}: {message}")
@@ -309,39 +295,32 @@ def read_parquet(file: TableFile) -> Iterator[Row]:
     import pyarrow
     import pyarrow.parquet
 
-    with contextlib.ExitStack() as stack:
+    with tempfile.TemporaryFile() as spool:
         source: Any = file.stream
-        if not _seekable(file.stream):
+        # gzip and xz claim to seek, but start again from the beginning each time.
+        if not (isinstance(source.raw, io.FileIO) and source.seekable()):
             # Parquet is read from its end: what cannot seek is spooled to disk first.
-            source = stack.enter_context(tempfile.TemporaryFile())
+            source = spool
             shutil.copyfileobj(file.stream, source)
             source.seek(0)
         try:
             table = pyarrow.parquet.ParquetFile(source, pre_buffer=False)
-            columns = file.find_columns(table.schema_arrow.names, _may_be_text(table))
+            schema = table.schema_arrow
+            columns = file.find_columns(schema.names, lambda name: _is_text(schema, name))
             file.report.read_as[ReadAs("Parquet", columns)] += 1
-            number = 0
-            for batch in table.iter_batches(batch_size=256, columns=columns.used):
-                for record in batch.to_pylist():
-                    number += 1
-                    yield Row(number, *columns.get(record))
+            batches = table.iter_batches(batch_size=256, columns=columns.used)
+            records = chain.from_iterable(batch.to_pylist() for batch in batches)
+            for number, record in enumerate(records, 1):
+                yield Row(number, *columns.get(record))
         except pyarrow.ArrowException as error:
             raise InvalidCorpus(f"{file.name} is not a readable Parquet file: {error}.") from error
 
 
-def _may_be_text(table: Any) -> Callable[[str], bool]:
+def _is_text(schema: Any, name: str) -> bool:
     import pyarrow.types as types
 
-    def is_text(name: str) -> bool:
-        kind = table.schema_arrow.field(name).type
-        if types.is_dictionary(kind):
-            kind = kind.value_type
-        tests = (types.is_string, types.is_large_string, types.is_string_view, types.is_list)
-        return any(test(kind) for test in tests)
-
-    return is_text
-
-
-def _seekable(stream: io.BufferedReader) -> bool:
-    # gzip and xz claim to seek, but start again from the beginning each time.
-    return isinstance(stream.raw, io.FileIO) and stream.seekable()
+    kind = schema.field(name).type
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    tests = (types.is_string, types.is_large_string, types.is_string_view, types.is_list)
+    return any(test(kind) for test in tests)

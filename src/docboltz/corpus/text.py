@@ -9,20 +9,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 from docboltz.corpus.emoji import EMOJI_PATTERN, EMOJI_SIGNS, emoji_term
-from docboltz.corpus.languages import (
-    check_stemmer,
-    check_stop_words,
-    language_name,
-    stop_word_list,
-)
+from docboltz.corpus.languages import check_stemmer, check_stop_words, language_name, stop_word_list
 from docboltz.errors import InvalidParameter, require
-from docboltz.settings import ShortRepr
+from docboltz.settings import SavedSettings
 
 BLOCK = 1 << 20
 """Characters cut at a time: a document of 50 MB must not become ten million strings at once."""
@@ -31,7 +26,7 @@ REMEMBERED = 1 << 20
 
 
 @dataclass(frozen=True, repr=False)
-class TextAnalysis(ShortRepr):
+class TextAnalysis(SavedSettings):
     """The settings that turn a text into terms. Callable, hashable, picklable; saved with a model.
 
     Words are runs of letters, digits and combining marks of any script; everything else separates
@@ -99,16 +94,9 @@ class TextAnalysis(ShortRepr):
 
     def tokens(self, text: str) -> list[str]:
         """The terms of a text, in order, and then its pairs if they count."""
-        if self.pretokenised:
-            terms = text.split()
-        else:
-            table = _term_table(self)
-            terms = [
-                term
-                for words in self.words(text)
-                for word in words
-                if (term := table[word]) is not None
-            ]
+        term_of = self.term_of()
+        found = (term_of(word) for words in self.words(text) for word in words)
+        terms = [term for term in found if term is not None]
         return terms if self.ngrams == 1 else terms + list(map(pair_term, terms, terms[1:]))
 
     __call__ = tokens
@@ -149,22 +137,6 @@ class TextAnalysis(ShortRepr):
         treat new text as it treated its training text.
         """
         return asdict(self.resolved())
-
-    @classmethod
-    def from_dict(cls, settings: Mapping[str, Any]) -> TextAnalysis:
-        """The analysis that `to_dict` wrote."""
-        unknown = sorted(set(settings) - {field.name for field in fields(cls)})
-        if unknown:
-            raise InvalidParameter(
-                f"TextAnalysis has no settings {', '.join(map(repr, unknown))}.",
-                hint="If they come from a saved model, a newer version of docboltz saved it.",
-            )
-        if not isinstance(settings, Mapping):
-            raise InvalidParameter("Settings of TextAnalysis are a mapping.")
-        values = dict(settings)
-        if isinstance(values.get("stop_words"), list):
-            values["stop_words"] = tuple(values["stop_words"])
-        return cls(**values)
 
     def _cut(self, text: str) -> list[str]:
         if text.isascii():

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 from docboltz.corpus.chunks import ChunkCounter, ChunkCounts
 from docboltz.corpus.text import TextAnalysis
@@ -33,17 +33,6 @@ sys.modules["docboltz"] = package
 from docboltz.corpus.workers import work
 work(sys.stdin.buffer, sys.stdout.buffer)
 """
-
-
-OWN = -1
-"""The number of the process that reads and merges, which counts too."""
-
-
-class Counted(NamedTuple):
-    """The counts of a chunk and which worker numbered its terms."""
-
-    worker: int
-    counts: ChunkCounts
 
 
 def work(requests: BinaryIO, replies: BinaryIO) -> None:
@@ -69,7 +58,7 @@ def count_with_workers(
     analysis: TextAnalysis,
     vocabulary: Sequence[str] | None,
     n_workers: int,
-) -> Iterator[Counted]:
+) -> Iterator[ChunkCounts]:
     """Count chunks in `n_workers` processes and, when those have enough to do, with `own` here.
 
     The counts come in the order of the chunks. As this process takes what the others leave, it
@@ -77,46 +66,42 @@ def count_with_workers(
     """
     # Resolved, so that a worker need not read all lists of stop words for one of them.
     settings = (analysis.resolved(), None if vocabulary is None else tuple(vocabulary))
-    workers = [_Worker(number, settings) for number in range(n_workers)]
+    workers = [_Worker((*settings, number)) for number in range(n_workers)]
     idle: SimpleQueue[_Worker] = SimpleQueue()
     for worker in workers:
         idle.put(worker)
 
-    def ask(texts: Sequence[str]) -> Counted:
+    def ask(texts: Sequence[str]) -> ChunkCounts:
         worker = idle.get()
         try:
-            return Counted(worker.number, worker.ask(texts))
+            return worker.ask(texts)
         finally:
             idle.put(worker)
 
     pool = ThreadPoolExecutor(n_workers)  # threads only wait for pipes
-    waiting: deque[Future[Counted] | Counted] = deque()
+    waiting: deque[Future[ChunkCounts]] = deque()
     try:
         for chunk in chunks:
             # A second chunk lies ready for each worker; more would only fill memory.
-            if sum(isinstance(w, Future) and not w.done() for w in waiting) < 2 * n_workers:
+            if sum(not future.done() for future in waiting) < 2 * n_workers:
                 waiting.append(pool.submit(ask, chunk))
             else:
-                waiting.append(Counted(OWN, own.count(chunk)))
-            while waiting and (isinstance(waiting[0], Counted) or waiting[0].done()):
-                yield _result(waiting.popleft())
+                waiting.append(Future())
+                waiting[-1].set_result(own.count(chunk))
+            while waiting and waiting[0].done():
+                yield waiting.popleft().result()
         while waiting:
-            yield _result(waiting.popleft())
+            yield waiting.popleft().result()
     finally:
         for worker in workers:
             worker.stop()
         pool.shutdown(cancel_futures=True)
 
 
-def _result(counted: Future[Counted] | Counted) -> Counted:
-    return counted if isinstance(counted, Counted) else counted.result()
-
-
 class _Worker:
     """A process that counts, and the pipes to it."""
 
-    def __init__(self, number: int, settings: object) -> None:
-        self.number = number
+    def __init__(self, settings: object) -> None:
         package = str(Path(__file__).parents[1])
         self._process = subprocess.Popen(
             [sys.executable, "-c", _START, package, *sys.path],
@@ -124,16 +109,17 @@ class _Worker:
             stdout=subprocess.PIPE,
             start_new_session=True,  # Ctrl-C in a terminal reaches the parent only
         )
-        self._settings: object | None = settings
+        self._settings: tuple[object, ...] = (settings,)
 
     def ask(self, texts: Sequence[str]) -> ChunkCounts:
         try:
-            if self._settings is not None:
-                # Not before: large settings fill the pipe and would wait for the worker to start.
-                self._send(self._settings)
-                self._settings = None
-            self._send(texts)
+            assert self._process.stdin is not None
             assert self._process.stdout is not None
+            # Settings not before: large ones fill the pipe and would wait for the worker to start.
+            for message in (*self._settings, texts):
+                pickle.dump(message, self._process.stdin, pickle.HIGHEST_PROTOCOL)
+            self._settings = ()
+            self._process.stdin.flush()
             reply = pickle.load(self._process.stdout)
         except (EOFError, OSError, pickle.UnpicklingError) as error:
             raise DocboltzError(
@@ -149,8 +135,3 @@ class _Worker:
     def stop(self) -> None:
         self._process.kill()
         self._process.communicate()
-
-    def _send(self, message: object) -> None:
-        assert self._process.stdin is not None
-        pickle.dump(message, self._process.stdin, pickle.HIGHEST_PROTOCOL)
-        self._process.stdin.flush()

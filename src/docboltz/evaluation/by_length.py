@@ -45,11 +45,6 @@ class ByLength:
     n_left_out: int
     """Documents without a value (NaN), such as queries without a relevant document."""
 
-    @property
-    def mean_by_fifth(self) -> Floats:
-        """Mean value of the shortest fifth of the documents, …, of the longest."""
-        return self.quantile_means(5)
-
     def quantile_means(self, n_groups: int) -> Floats:
         """Mean value of groups by length, of equal size or one document more: (n_groups,)."""
         n = len(self.value)

@@ -17,6 +17,13 @@ from docboltz.corpus.split import Split
 from docboltz.errors import InvalidCorpus, require
 
 
+def label_names(values: Any, n_documents: int, owner: str, name: str) -> NDArray[Any]:
+    """`values` as an array with a label for each document, or an error."""
+    labels = np.asarray(values)
+    require(labels.shape == (n_documents,), owner, name, f"of shape ({n_documents},)", labels.shape)
+    return labels
+
+
 def label_matrix(values: Any, n_documents: int, owner: str, name: str) -> csr_array:
     """`values` as sparse truth values with a row for each document, or an error."""
     given = values if issparse(values) else np.asarray(values)

@@ -7,21 +7,20 @@ ranking and one block of relevances, BLOCK_ENTRIES each, are held at a time.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from torch import Tensor
 
 from docboltz.device import choose_device
 from docboltz.errors import is_whole, require
 from docboltz.evaluation.cosines import Cosines
-from docboltz.evaluation.labels import label_matrix, require_same_labels
+from docboltz.evaluation.labels import label_matrix, label_names, require_same_labels
 
 # At 794,414 documents this is ten queries at a time.
 BLOCK_ENTRIES = 2**23
@@ -37,8 +36,15 @@ Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class _Measures(ABC):
-    """Measures of P rankings, each with the documents that are relevant in it."""
+class Retrieval:
+    """Measures of P tasks, each a ranking with the documents that are relevant in it.
+
+    Where documents have one label each, every query is a task, and means are over queries. Those
+    without a relevant document have no average precision and no recall: they are left out of those
+    means, and count as 0 in P@k. Where documents have several labels, those that no document of the
+    database carries make no task, nor do those of no query, and means are over the queries of a
+    label first, then over the labels.
+    """
 
     average_precision: Floats
     """Mean over the relevant documents of the precision down to each (P,); NaN if there is none."""
@@ -48,10 +54,13 @@ class _Measures(ABC):
     """Precision down to the first rank at which a recall is reached, not interpolated: (P, points).
 
     One column for each of RECALL_POINTS; NaN if there is no relevant document."""
-
-    @abstractmethod
-    def _mean(self, measure: Floats) -> Floats:
-        """Average of a measure over its first axis."""
+    query: Indices
+    """The task's row of the queries, in ascending order: (P,)."""
+    label: Indices
+    """The task's label, a column of the matrix or the number of the name in the alphabet: (P,)."""
+    n_queries: int
+    """Number of queries, those without a task included."""
+    multilabel: bool
 
     @property
     def mean_average_precision(self) -> float:
@@ -74,39 +83,6 @@ class _Measures(ABC):
         require(k in measured, "mean_precision_at", "k", f"one of the ks measured, {measured}", k)
         return float(self._mean(self.precision_at[k]))
 
-
-@dataclass(frozen=True, eq=False)
-class Retrieval(_Measures):
-    """Measures of one ranking per query: P = Q. Means are over queries.
-
-    Queries without a relevant document have no average precision and no recall: they are left out
-    of those means, and count as 0 in P@k.
-    """
-
-    @property
-    def query_average_precision(self) -> Floats:
-        """Average precision of each query (Q,); NaN if it has no relevant document."""
-        return self.average_precision
-
-    def _mean(self, measure: Floats) -> Floats:
-        return np.asarray(np.nanmean(measure, axis=0))
-
-
-@dataclass(frozen=True, eq=False)
-class MultilabelRetrieval(_Measures):
-    """Measures of every task, that is, of every query and label it carries.
-
-    Labels that no document of the database carries make no task; nor do those of no query. Means
-    are over the queries of a label first, then over the labels.
-    """
-
-    query: Indices
-    """The task's row of the queries, in ascending order: (P,)."""
-    label: Indices
-    """The task's column of the labels: (P,)."""
-    n_queries: int
-    """Number of queries, those without a task included."""
-
     @property
     def query_average_precision(self) -> Floats:
         """Average precision of each query (Q,), the mean over its tasks; NaN if it has none."""
@@ -116,6 +92,8 @@ class MultilabelRetrieval(_Measures):
         return np.asarray(np.divide(total, n_tasks, where=n_tasks > 0, out=none))
 
     def _mean(self, measure: Floats) -> Floats:
+        if not self.multilabel:
+            return np.asarray(np.nanmean(measure, axis=0))
         _, task, n_tasks = np.unique(self.label, return_inverse=True, return_counts=True)
         columns = measure.reshape(len(measure), -1).T
         of_label = np.stack([np.bincount(task, column) / n_tasks for column in columns], axis=1)
@@ -124,9 +102,9 @@ class MultilabelRetrieval(_Measures):
 
 def evaluate_retrieval(
     database: Any,
-    database_labels: ArrayLike,
+    database_labels: Any,
     queries: Any,
-    query_labels: ArrayLike,
+    query_labels: Any,
     *,
     center: bool = False,
     ks: Sequence[int] = DEFAULT_KS,
@@ -135,72 +113,45 @@ def evaluate_retrieval(
     """Rank all of `database` (n, F) for each of `queries` by cosine, best first, ties by row order.
 
     Features are arrays or sparse matrices; sparse ones are never made dense, and are multiplied on
-    the CPU. `center` subtracts the database's mean features first, which helps where topics are
-    often on. `ks` are the ranks to measure precision down to. `device` is where the ranking runs:
-    'cpu', 'cuda' or 'auto'.
+    the CPU. Labels are names (n,) and (Q,), or for several labels a document 0/1 matrices (n, L)
+    and (Q, L), dense or sparse: the ranking is then measured for each label of the query. `center`
+    subtracts the database's mean features first, which helps where topics are often on. `ks` are
+    the ranks to measure precision down to. `device` is where the ranking runs: 'cpu', 'cuda' or
+    'auto'.
 
-    >>> found = evaluate_retrieval([[1, 0], [1, 1], [0, 1]], ["x", "y", "x"], [[1, 0]], ["x"])
+    >>> features, one = [[1, 0], [1, 1], [0, 1]], [[1, 0]]
+    >>> found = evaluate_retrieval(features, ["x", "y", "x"], one, ["x"])
     >>> found.average_precision.round(2), found.precision_at[1], found.mean_precision_at_recall[-1:]
     (array([0.83]), array([1.]), array([0.66666667]))
-    """
-    owner = "evaluate_retrieval"
-    place = choose_device(device, owner)
-    _require_ranks(ks, owner)
-    cosines = Cosines(database, queries, center=center, device=place, owner=owner)
-    n, n_queries = cosines.n_documents, cosines.n_queries
-    known, wanted = np.asarray(database_labels), np.asarray(query_labels)
-    require(known.shape == (n,), owner, "database_labels", f"of shape ({n},)", known.shape)
-    one_each = wanted.shape == (n_queries,)
-    require(one_each, owner, "query_labels", f"of shape ({n_queries},)", wanted.shape)
-    _require_shared(bool(np.isin(wanted, known).any()), owner)
-    names, label = np.unique(np.concatenate([known, wanted]), return_inverse=True)
-    carriers = csr_array((np.ones(n, bool), (label[:n], np.arange(n))), shape=(len(names), n))
-    tasks = np.arange(n_queries), label[n:]
-    return Retrieval(*_measure(_relevances(cosines, carriers, *tasks), ks))
-
-
-def evaluate_multilabel_retrieval(
-    database: Any,
-    database_labels: Any,
-    queries: Any,
-    query_labels: Any,
-    *,
-    center: bool = False,
-    ks: Sequence[int] = DEFAULT_KS,
-    device: str = "cpu",
-) -> MultilabelRetrieval:
-    """Rank as `evaluate_retrieval` does, and measure the ranking for each label of the query.
-
-    Labels are 0/1 matrices (n, L) and (Q, L), dense or sparse.
-
-    >>> found = evaluate_multilabel_retrieval(
-    ...     [[1, 0], [1, 1], [0, 1]], [[1, 0], [0, 1], [1, 0]], [[1, 0]], [[1, 1]]
-    ... )
+    >>> found = evaluate_retrieval(features, [[1, 0], [0, 1], [1, 0]], one, [[1, 1]])
     >>> found.label, found.average_precision.round(2)
     (array([0, 1]), array([0.83, 0.5 ]))
     """
-    owner = "evaluate_multilabel_retrieval"
+    owner = "evaluate_retrieval"
     place = choose_device(device, owner)
-    _require_ranks(ks, owner)
-    cosines = Cosines(database, queries, center=center, device=place, owner=owner)
-    known = label_matrix(database_labels, cosines.n_documents, owner, "database_labels")
-    wanted = label_matrix(query_labels, cosines.n_queries, owner, "query_labels")
-    require_same_labels(known, wanted, owner, "query_labels")
-    query, label = wanted.nonzero()
-    findable = known.sum(0)[label] > 0
-    _require_shared(bool(findable.any()), owner)
-    tasks = query[findable].astype(np.int64), label[findable].astype(np.int64)
-    measures = _measure(_relevances(cosines, known.T.tocsr(), *tasks), ks)
-    return MultilabelRetrieval(*measures, *tasks, cosines.n_queries)
-
-
-def _require_ranks(ks: Sequence[int], owner: str) -> None:
     ranks = all(is_whole(k) and k > 0 for k in ks)
     require(ranks, owner, "ks", "ranks, whole numbers from 1 on", ks)
-
-
-def _require_shared(shared: bool, owner: str) -> None:
-    require(shared, owner, "query_labels", "labels the database has", "none that a document has")
+    cosines = Cosines(database, queries, center=center, device=place, owner=owner)
+    n, n_queries = cosines.n_documents, cosines.n_queries
+    multilabel = np.ndim(database_labels) == 2
+    read: Callable[..., Any] = label_matrix if multilabel else label_names
+    known = read(database_labels, n, owner, "database_labels")
+    wanted = read(query_labels, n_queries, owner, "query_labels")
+    if multilabel:
+        require_same_labels(known, wanted, owner, "query_labels")
+        query, label = (found.astype(np.int64) for found in wanted.nonzero())
+        findable = known.sum(0)[label] > 0
+        tasks, carriers = (query[findable], label[findable]), known.T.tocsr()
+        shared = findable.any()
+    else:
+        names, label = np.unique(np.concatenate([known, wanted]), return_inverse=True)
+        carriers = csr_array((np.ones(n, bool), (label[:n], np.arange(n))), shape=(len(names), n))
+        tasks = np.arange(n_queries), label[n:]
+        shared = np.isin(wanted, known).any()
+    expected = "labels the database has"
+    require(bool(shared), owner, "query_labels", expected, "none that a document has")
+    measures = _measure(_relevances(cosines, carriers, *tasks), ks)
+    return Retrieval(*measures, *tasks, n_queries, multilabel)
 
 
 def _relevances(

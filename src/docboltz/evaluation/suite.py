@@ -14,22 +14,16 @@ from docboltz.evaluation.classification import (
     Classification,
     MultilabelClassification,
     evaluate_classification,
-    evaluate_multilabel_classification,
 )
 from docboltz.evaluation.labels import labels_of
-from docboltz.evaluation.retrieval import (
-    MultilabelRetrieval,
-    Retrieval,
-    evaluate_multilabel_retrieval,
-    evaluate_retrieval,
-)
+from docboltz.evaluation.retrieval import Retrieval, evaluate_retrieval
 
 
 @dataclass(frozen=True, eq=False)
 class FeatureScores:
     """How good a model's features are on a split."""
 
-    retrieval: Retrieval | MultilabelRetrieval
+    retrieval: Retrieval
     """Training documents ranked for every test document."""
     classification: Classification | MultilabelClassification
     """Test documents classified after training documents."""
@@ -58,12 +52,9 @@ def evaluate_features(
 
 def rank(
     features: Any, test_features: Any, split: Split, *, device: str = "cpu"
-) -> tuple[Retrieval | MultilabelRetrieval, ByLength]:
+) -> tuple[Retrieval, ByLength]:
     """Rank the training documents for each test document; its average precision by length too."""
-    evaluate: Any = evaluate_retrieval
-    if labels_of(split).multilabel:
-        evaluate = evaluate_multilabel_retrieval
-    found = evaluate(*_labelled(features, test_features, split), device=device)
+    found = evaluate_retrieval(*_labelled(features, test_features, split), device=device)
     return found, by_length(found.query_average_precision, _test_lengths(split))
 
 
@@ -72,9 +63,7 @@ def classify(
 ) -> Classification | MultilabelClassification:
     """Classify the test documents after the training documents."""
     parts = _labelled(features, test_features, split)
-    if labels_of(split).multilabel:
-        return evaluate_multilabel_classification(*parts, C=C, device=device)
-    return evaluate_classification(*parts, C=C)
+    return evaluate_classification(*parts, C=C, device=device)
 
 
 def _labelled(features: Any, test_features: Any, split: Split) -> tuple[Any, Any, Any, Any]:

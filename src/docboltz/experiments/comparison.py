@@ -14,9 +14,9 @@ from docboltz.corpus.counts import Corpus
 from docboltz.corpus.split import Split
 from docboltz.device import choose_device
 from docboltz.errors import InvalidCorpus, InvalidParameter
-from docboltz.evaluation.comparable import choose_to_predict
 from docboltz.evaluation.labels import labels_of
 from docboltz.evaluation.retrieval import RECALL_POINTS
+from docboltz.experiments.measuring import choose_to_predict
 from docboltz.experiments.models import Settings, choose_models
 from docboltz.experiments.record import Record, plain
 from docboltz.experiments.running import Log, no_log, run
@@ -109,15 +109,13 @@ def compare(
     measured until then is kept, if there is anything.
     """
     settings = settings or Settings(recipe=usual_recipe(device))
-    asked = choose_models(models)
     measures = density_measures(settings.seed, device, topics=True)
-    trials = {info.name: Trial(info.name, settings, measures) for info in asked}
-    by_cost = sorted(asked, key=lambda info: info.cost)
+    trials = {name: Trial(name, settings, measures) for name in choose_models(models)}
     found: dict[str, Record] = {}
     interrupted = False
     try:
         for record in run(
-            [trials[info.name] for info in by_cost],
+            sorted(trials.values(), key=lambda trial: trial.info.cost),
             lambda _: split,
             folder=folder,
             device=device,
@@ -142,20 +140,17 @@ def _describe(
     split: Split, records: list[Record], settings: Settings, measures: Measures, interrupted: bool
 ) -> Comparison:
     train, test = split.train, split.test
-    remarks = []
-    for part, n in zip(("training", "test"), split.n_empty, strict=True):
-        if n:
-            remarks.append(f"{n:,} {part} document(s) without a word of the vocabulary left out.")
+
+    def without(what: str, training: int, test: int) -> list[str]:
+        parts = ("training", training), ("test", test)
+        return [f"{n:,} {part} document(s) without {what}." for part, n in parts if n]
+
+    remarks = without("a word of the vocabulary left out", *split.n_empty)
     try:
         labels = labels_of(split)
         kind = "several" if labels.multilabel else "one"
         left_out = len(train) - len(labels.rows), len(test) - len(labels.test_rows)
-        for part, n in zip(("training", "test"), left_out, strict=True):
-            if n:
-                remarks.append(
-                    f"{n:,} {part} document(s) without labels left out of retrieval and "
-                    "classification."
-                )
+        remarks += without("labels left out of retrieval and classification", *left_out)
     except InvalidCorpus as error:
         kind = "none"
         remarks.append(f"{error} Retrieval and classification were not measured.")
@@ -163,9 +158,7 @@ def _describe(
         remarks.append(f"{len(train):,} training documents are few for {settings.topics} topics.")
     if len(test) < FEW_TESTED:
         remarks.append(f"{len(test):,} test documents are few: small differences mean nothing.")
-    predicted = choose_to_predict(
-        test.counts, measures.predicted, measures.longest, seed=measures.predicted_seed
-    )
+    predicted = choose_to_predict(test.counts, measures)
     if any(record.perplexity is not None for record in records):
         remarks += _what_was_predicted(test, predicted)
     return Comparison(

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,17 +29,24 @@ class Column:
     """A column of the table."""
 
     heading: str
-    value: Callable[[Record], float | None]
+    field: str
+    """Of a record, as `Record.get` takes it."""
     show: Callable[[float], str]
     best: Callable[..., float] | None = None
     """max or min, where one is better."""
     short: str = ""
     """Heading for a terminal of 80 columns; the same where there is none."""
-    error: Callable[[Record], float | None] = lambda _: None
+    error: str = ""
+    """Field of the standard error."""
+
+    def value(self, record: Record) -> float | None:
+        """The figure of a model; None if it has none."""
+        found: float | None = record.get(self.field)
+        return found
 
     def cell(self, record: Record) -> str:
         """What the table shows of a model."""
-        value, error = self.value(record), self.error(record)
+        value, error = self.value(record), record.get(self.error)
         if value is None or not math.isfinite(value):
             return NONE
         if error is None or not math.isfinite(error):
@@ -55,29 +63,18 @@ class Column:
 def columns(comparison: Comparison) -> list[Column]:
     """The columns in which some model has a figure."""
     several = comparison.labels == "several"
+    name, short = ("classification MAP", "class.") if several else ("accuracy", "acc.")
+    share = "{:.3f}".format
     every = [
-        Column("MAP", lambda r: r.mean_average_precision, _share, max),
-        Column("P@10", lambda r: r.precision_at_10, _share, max),
-        Column(
-            "classification MAP" if several else "accuracy",
-            lambda r: r.classification,
-            _share,
-            max,
-            short="class." if several else "acc.",
-        ),
-        Column(
-            "perplexity",
-            lambda r: r.perplexity.value if r.perplexity else None,
-            _figure,
-            min,
-            short="perpl.",
-            error=lambda r: r.perplexity.error if r.perplexity else None,
-        ),
-        Column("NPMI", lambda r: r.coherence, _share, max),
-        Column("diversity", lambda r: r.diversity, _share, max, short="div."),
-        Column("training s", lambda r: r.seconds.get("training"), _figure, min, short="train s"),
-        Column("documents/s", lambda r: r.documents_per_second, _compact, max, short="docs/s"),
-        Column("parameters", lambda r: r.n_parameters, _size, short="size"),
+        Column("MAP", "mean_average_precision", share, max),
+        Column("P@10", "precision_at_10", share, max),
+        Column(name, "classification", share, max, short),
+        Column("perplexity", "perplexity.value", _figure, min, "perpl.", "perplexity.error"),
+        Column("NPMI", "coherence", share, max),
+        Column("diversity", "diversity", share, max, "div."),
+        Column("training s", "seconds.training", _figure, min, "train s"),
+        Column("documents/s", "documents_per_second", _compact, max, "docs/s"),
+        Column("parameters", "n_parameters", partial(_compact, digits=3), short="size"),
     ]
     return [c for c in every if any(c.value(record) is not None for record in comparison.trained)]
 
@@ -153,10 +150,6 @@ def _figures(comparison: Comparison) -> list[dict[str, Any]]:
     return [{"svg": Markup(plots.to_svg(figure)), "caption": text} for figure, text in drawn]
 
 
-def _share(value: float) -> str:
-    return f"{value:.3f}"
-
-
 def _figure(value: float) -> str:
     """Two digits or more.
 
@@ -179,7 +172,3 @@ def _compact(value: float, digits: int = 2) -> str:
         if rounded >= size:
             return f"{rounded / size:g}{unit}"
     return f"{rounded:g}"
-
-
-def _size(value: float) -> str:
-    return _compact(value, 3)

@@ -81,11 +81,11 @@ class Sources:
         if self.counts is not None:
             return Split.load(self.counts / dataset)
         if dataset == REUTERS:
-            split = load_dataset("rcv1", path=self.rcv1, log=log)
+            found = load_dataset("rcv1", path=self.rcv1, log=log)
         else:
             max_words = int(dataset.rpartition("-")[2])
-            posts = load_dataset("20newsgroups", path=self.newsgroups, max_words=max_words, log=log)
-            split = posts.counted()
+            found = load_dataset("20newsgroups", path=self.newsgroups, max_words=max_words, log=log)
+        split = found.counted()
         return Split(split.train.without_empty(), split.test)
 
     def save(self, folder: Path, log: Callable[[str], None] | None = None) -> None:

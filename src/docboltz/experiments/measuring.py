@@ -28,13 +28,11 @@ from docboltz.corpus.split import Split
 from docboltz.errors import DocboltzError, InvalidCorpus
 from docboltz.estimator.density import Perplexity, measure_perplexity
 from docboltz.evaluation.classification import fixed_penalty
-from docboltz.evaluation.comparable import choose_to_predict, n_parameters
 from docboltz.evaluation.labels import labels_of
 from docboltz.evaluation.suite import classify, rank
-from docboltz.evaluation.topic_words import topic_words
-from docboltz.evaluation.topics import topic_coherence, topic_diversity
-from docboltz.experiments.record import Estimate, LengthCurve, Record, Status, plain, rounded
-from docboltz.experiments.trial import Trial
+from docboltz.evaluation.topic_words import topic_coherence, topic_diversity, topic_words
+from docboltz.experiments.record import Estimate, LengthCurve, Record, plain, rounded
+from docboltz.experiments.trial import Measures, Trial
 from docboltz.inference import to_torch
 from docboltz.likelihood import numerator
 from docboltz.model.parameters import Parameters
@@ -52,6 +50,11 @@ ENOUGH_SECONDS = 0.3
 ENOUGH_TO_CHOOSE = 100
 """Training documents with labels from which on a penalty can be chosen on some of them."""
 WORDS_PER_TOPIC, SHOWN_TOPICS = 10, 8
+LEARNT = (
+    "components_", "intercept_visible_", "intercept_hidden_", "output_weights_",
+    "output_intercept_", "alpha_", "idf_",
+)  # fmt: skip
+"""Attributes in which models keep what they have learnt."""
 REHEARSAL_DOCUMENTS, REHEARSAL_UPDATES = 600, 20
 _REHEARSED: set[tuple[str, str, int]] = set()
 """Datasets, models and sizes whose kernels are compiled."""
@@ -66,11 +69,11 @@ def train(
     trial: Trial, split: Split, device: str, *, verbose: bool = False
 ) -> tuple[Record, Features | None]:
     """Train a model and measure all but its features; give what is known of it, and those."""
-    draft = Draft(begin(trial, split, device))
+    record = begin(trial, split, device)
     features: Features | None = None
-    with draft.noting():
-        features = _train(trial, split, device, verbose, draft)
-    return draft.record(), features
+    with _noting(record):
+        features = _train(split, device, verbose, record)
+    return record, features
 
 
 def begin(trial: Trial, split: Split, device: str) -> Record:
@@ -91,126 +94,97 @@ def judge(
     """Add to a record what its model's features are good for."""
     if features is None:
         return record
-    draft, trial = Draft(record), record.trial
-    measures = trial.measures
+    trial, measures = record.trial, record.trial.measures
     try:
         labelled = labels_of(split).rows
     except InvalidCorpus:  # nothing can be measured by labels
         labelled = np.empty(0, np.int64)
     with (
-        draft.noting(),
-        draft.timed("evaluation"),
+        _noting(record),
+        _timed(record, "evaluation"),
         progress_bar(f"{trial.info.title}: ", "measured", shown=verbose) as show,
     ):
         show(0, None)
         if measures.topics and trial.info.topics:
-            with draft.measure("topics"):
-                _measure_topics(features[0], split, draft)
+            with _measure(record, "topics"):
+                _measure_topics(features[0], split, record)
         if len(labelled) and measures.retrieval:
-            with draft.measure("retrieval"):
+            with _measure(record, "retrieval"):
                 ranked, by_length = rank(*features, split, device=device)
-                draft.values |= {
-                    "mean_average_precision": ranked.mean_average_precision,
-                    "precision_at_10": ranked.mean_precision_at_10,
-                    "precision_at_recall": rounded(ranked.mean_precision_at_recall),
-                    "by_length": LengthCurve.of(by_length),
-                }
+                record.mean_average_precision = ranked.mean_average_precision
+                record.precision_at_10 = ranked.mean_precision_at_10
+                record.precision_at_recall = rounded(ranked.mean_precision_at_recall)
+                record.by_length = LengthCurve.of(by_length)
         if len(labelled) and measures.classification:
-            with draft.measure("classification"):
+            with _measure(record, "classification"):
                 chosen = measures.chooses_penalty and len(labelled) >= ENOUGH_TO_CHOOSE
                 C = None if chosen else fixed_penalty(features[0][labelled])
                 answers = classify(*features, split, device=device, C=C)
-                draft.values |= {"classification": answers.score, "C": answers.C}
-    return draft.record()
+                record.classification, record.C = answers.score, answers.C
+    return record
 
 
-class Draft:
-    """A record in the making."""
+@contextmanager
+def _timed(record: Record, what: str) -> Iterator[None]:
+    """Keep the seconds that something takes."""
+    start = time.perf_counter()
+    yield
+    record.seconds[what] = time.perf_counter() - start
 
-    def __init__(self, record: Record) -> None:
-        self.values: dict[str, Any] = {}
-        self._record = record
-        self.seconds = dict(record.seconds)
-        self._notes = list(record.notes)
-        self._failed: list[str] = [record.reason] if record.reason else []
 
-    def note(self, message: str) -> None:
-        """Keep a remark."""
-        self._notes.append(message)
-
-    def stop(self, status: Status, reason: str) -> None:
-        """Keep why the trial, or a part of it, is not done."""
-        self.values["status"] = status
-        self._failed.append(reason)
-
-    @contextmanager
-    def timed(self, what: str) -> Iterator[None]:
-        """Keep the seconds that something takes."""
-        start = time.perf_counter()
+@contextmanager
+def _measure(record: Record, what: str) -> Iterator[None]:
+    """One measure may fail while the others go on."""
+    try:
         yield
-        self.seconds[what] = time.perf_counter() - start
+    except Exception as error:
+        record.stop("incomplete", f"{what}: {_reason(error)}")
 
-    @contextmanager
-    def measure(self, what: str) -> Iterator[None]:
-        """One measure may fail while the others go on."""
+
+@contextmanager
+def _noting(record: Record) -> Iterator[None]:
+    """Keep what is warned of, each once; an error is the end of the trial, and no more."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         try:
             yield
         except Exception as error:
-            self.stop("incomplete", f"{what}: {_reason(error)}")
-
-    @contextmanager
-    def noting(self) -> Iterator[None]:
-        """Keep what is warned of, each once; an error is the end of the trial, and no more."""
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            try:
-                yield
-            except Exception as error:
-                self.stop("failed", _reason(error))
-        self._notes += [" ".join(str(warning.message).split()) for warning in caught]
-
-    def record(self) -> Record:
-        """What is known now."""
-        return dataclasses.replace(
-            self._record,
-            seconds=self.seconds,
-            notes=tuple(dict.fromkeys(self._notes)),
-            reason="; ".join(self._failed),
-            **self.values,
-        )
+            record.stop("failed", _reason(error))
+    record.note(*(" ".join(str(warning.message).split()) for warning in caught))
 
 
-def _train(trial: Trial, split: Split, device: str, verbose: bool, draft: Draft) -> Features | None:
+def _train(split: Split, device: str, verbose: bool, record: Record) -> Features | None:
+    trial = record.trial
     info, settings = trial.info, trial.settings
     if trial.needs and find_spec(trial.needs) is None:
-        draft.stop("skipped", f"needs the package {trial.needs}: {INSTALL}")
+        record.stop("skipped", f"needs the package {trial.needs}: {INSTALL}")
         return None
     counts = split.train.counts
     if device != "cpu" and info.softmax:
         _rehearse(trial, counts, device)
     model = info.build(settings, {"device": device, "verbose": verbose})
-    draft.values["settings"] = parameters_of(model)
+    record.settings = parameters_of(model)
     own_bar = hasattr(model, "verbose")
     with (
-        draft.timed("training"),
+        _timed(record, "training"),
         progress_bar(info.title, "documents", shown=verbose and not own_bar) as show,
     ):
         if not own_bar:
             show(0, None)
         model.fit(counts)
-    draft.values["n_parameters"] = n_parameters(model)
+    record.n_parameters = n_parameters(model)
     if trial.model == "ors":
         lengths = torch.as_tensor(split.train.lengths, dtype=torch.float64)
-        draft.values["mean_latent_words"] = float(model.latent_words_(lengths).mean())
+        record.mean_latent_words = float(model.latent_words_(lengths).mean())
     if trial.measures.predicted and info.density:
         if info.softmax and not settings.training.makes_density:
-            draft.note(NO_DENSITY)
+            record.note(NO_DENSITY)
         else:
-            with draft.measure("perplexity"), draft.timed("perplexity"):
-                _measure_density(model, trial, split, device, draft)
+            with _measure(record, "perplexity"), _timed(record, "perplexity"):
+                _measure_density(model, split, device, record)
     if info.features and trial.measures.of_features:
-        with draft.measure("features"):
-            return _measure_inference(model, split, draft)
+        with _measure(record, "features"):
+            return _measure_inference(model, split, record)
     return None
 
 
@@ -226,23 +200,23 @@ def _rehearse(trial: Trial, counts: csr_array, device: str) -> None:
         model.fit(counts[:REHEARSAL_DOCUMENTS])
 
 
-def _measure_inference(model: Any, split: Split, draft: Draft) -> Features | None:
+def _measure_inference(model: Any, split: Split, record: Record) -> Features | None:
     start = time.perf_counter()
     features = model.transform(split.train.counts)
     middle, times = time.perf_counter(), 1
     test_features = model.transform(split.test.counts)
-    draft.seconds["inference"] = time.perf_counter() - start
+    record.seconds["inference"] = time.perf_counter() - start
     while (elapsed := time.perf_counter() - middle) < ENOUGH_SECONDS:
         model.transform(split.test.counts)
         times += 1
-    draft.values["documents_per_second"] = times * len(split.test) / elapsed
-    draft.values["n_features"] = features.shape[1]
+    record.documents_per_second = times * len(split.test) / elapsed
+    record.n_features = features.shape[1]
     if not np.isfinite(features.data if hasattr(features, "tocsr") else features).all():
         raise ArithmeticError("features are not finite numbers")
     return features, test_features
 
 
-def _measure_topics(features: Any, split: Split, draft: Draft) -> None:
+def _measure_topics(features: Any, split: Split, record: Record) -> None:
     counts, forms = split.train.counts, split.train.vocabulary.forms
     k = min(WORDS_PER_TOPIC, counts.shape[1])
     if k < 2:
@@ -250,22 +224,17 @@ def _measure_topics(features: Any, split: Split, draft: Draft) -> None:
     words = topic_words(features, counts, k)
     coherence = topic_coherence(words, counts)
     best = np.argsort(-coherence, kind="stable")[:SHOWN_TOPICS]
-    draft.values |= {
-        "coherence": float(coherence.mean()),
-        "diversity": topic_diversity(words),
-        "topics": tuple(tuple(forms[word] for word in words[t]) for t in best.tolist()),
-    }
+    record.coherence, record.diversity = float(coherence.mean()), topic_diversity(words)
+    record.topics = tuple(tuple(forms[word] for word in words[t]) for t in best.tolist())
 
 
-def _measure_density(model: Any, trial: Trial, split: Split, device: str, draft: Draft) -> None:
-    measures = trial.measures
-    documents = choose_to_predict(
-        split.test.counts, measures.predicted, measures.longest, seed=measures.predicted_seed
-    )
+def _measure_density(model: Any, split: Split, device: str, record: Record) -> None:
+    trial = record.trial
+    documents = choose_to_predict(split.test.counts, trial.measures)
     best = model.perplexity(documents, random_state=trial.settings.seed)
-    draft.values["perplexity"] = Estimate.of(best)
-    if measures.bound and trial.model == "ors":
-        draft.values["bound"] = Estimate.of(_bound(model, documents, best, device))
+    record.perplexity = Estimate.of(best)
+    if trial.measures.bound and trial.model == "ors":
+        record.bound = Estimate.of(_bound(model, documents, best, device))
 
 
 def _bound(model: Any, documents: csr_array, best: Perplexity, device: str) -> Perplexity:
@@ -284,6 +253,21 @@ def _bound(model: Any, documents: csr_array, best: Perplexity, device: str) -> P
         method="bound",
         partition=best.log_partition,
     )
+
+
+def choose_to_predict(counts: csr_array, measures: Measures) -> csr_array:
+    """Some documents with words, by chance: not too long ones, unless there are no others."""
+    n = np.asarray(counts.sum(axis=1)).reshape(-1)
+    suited = np.flatnonzero((n > 0) & (n <= measures.longest))
+    some = suited if len(suited) else np.flatnonzero(n)
+    drawn = np.random.default_rng(measures.predicted_seed).permutation(some)
+    return counts[np.sort(drawn[: measures.predicted])]
+
+
+def n_parameters(model: Any) -> int:
+    """How many numbers a fitted model has learnt."""
+    n = sum(np.size(getattr(model, name)) for name in LEARNT if hasattr(model, name))
+    return int(n or np.size(model.word_frequency_))  # the unigram model has nothing else
 
 
 def hardware(device: str) -> str:

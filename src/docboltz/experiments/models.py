@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import inspect
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from docboltz.baselines import LSI, DocNADE, LatentDirichletAllocation, TfIdf, Unigram
-from docboltz.errors import InvalidParameter, is_whole, require
+from docboltz.errors import is_whole, require
 from docboltz.estimator.models import OverReplicatedSoftmax, ReplicatedSoftmax
-from docboltz.model.latent_words import LatentWords, LatentWordsUpTo, ProportionalLatentWords
+from docboltz.model.latent_words import LatentWordsUpTo, ProportionalLatentWords
 from docboltz.training.finetune import Finetuning
 from docboltz.training.recipes import RECIPES, Recipe, with_updates
 
@@ -104,117 +105,94 @@ Place = dict[str, Any]
 class ModelInfo:
     """A kind of model."""
 
-    name: str
-    """What commands and records call it."""
     title: str
     """What tables and figures call it."""
+    estimator: type[Any]
     description: str
-    build: Callable[[Settings, Place], Any]
-    """An estimator that is not fitted yet."""
+    training: str = ""
+    """The field of `Training` that is meant for it."""
     cost: int = 0
     """The dearest are trained last, so that there is something to look at soon."""
-    features: bool = True
-    """Whether it has `transform`."""
     topics: bool = False
     """Whether features are topics: not negative, and described by words."""
-    density: bool = True
-    """Whether it has a likelihood."""
-    on_device: bool = False
-    """Whether a GPU trains it, where there is one."""
-    sized: bool = True
-    """Whether it has a number of topics and a seed."""
-    softmax: bool = False
-    """Whether it is the paper's model, with or without latent words."""
 
+    def build(self, settings: Settings, place: Place) -> Any:
+        """An estimator that is not fitted yet."""
+        latent = _latent_words(settings.latent_words)
+        given = {"n_components": settings.topics, "latent_words": latent, **place}
+        given |= {"random_state": settings.seed}
+        known = {name: value for name, value in given.items() if name in self._parameters}
+        return self.estimator(**known, **getattr(settings.training, self.training, {}))
 
-def _over_replicated(s: Settings, place: Place) -> OverReplicatedSoftmax:
-    latent: int | LatentWords = _latent_words(s.latent_words)
-    return OverReplicatedSoftmax(
-        s.topics, latent_words=latent, random_state=s.seed, **s.training.softmax, **place
-    )
+    @property
+    def _parameters(self) -> Mapping[str, Any]:
+        return inspect.signature(self.estimator).parameters
 
+    @property
+    def features(self) -> bool:
+        """Whether it turns documents into features."""
+        return hasattr(self.estimator, "transform")
 
-def _replicated(s: Settings, place: Place) -> ReplicatedSoftmax:
-    return ReplicatedSoftmax(s.topics, random_state=s.seed, **s.training.softmax, **place)
+    @property
+    def density(self) -> bool:
+        """Whether it has a likelihood."""
+        return hasattr(self.estimator, "perplexity")
 
+    @property
+    def on_device(self) -> bool:
+        """Whether a GPU trains it, where there is one."""
+        return "device" in self._parameters
 
-def _docnade(s: Settings, place: Place) -> DocNADE:
-    return DocNADE(s.topics, random_state=s.seed, **s.training.docnade, **place)
+    @property
+    def sized(self) -> bool:
+        """Whether it has a number of topics and a seed."""
+        return "n_components" in self._parameters
 
-
-def _lda(s: Settings, place: Place) -> LatentDirichletAllocation:
-    return LatentDirichletAllocation(s.topics, random_state=s.seed, **s.training.lda)
+    @property
+    def softmax(self) -> bool:
+        """Whether it is the paper's model, with or without latent words."""
+        return self.training == "softmax"
 
 
 MODELS = {
-    model.name: model
-    for model in (
-        ModelInfo(
-            "ors",
-            "ORS",
-            "Over-Replicated Softmax, fast inference",
-            _over_replicated,
-            cost=5,
-            topics=True,
-            on_device=True,
-            softmax=True,
-        ),
-        ModelInfo(
-            "rs",
-            "RS",
-            "Replicated Softmax: the same without latent words",
-            _replicated,
-            cost=4,
-            topics=True,
-            on_device=True,
-            softmax=True,
-        ),
-        ModelInfo(
-            "docnade",
-            "DocNADE",
-            "neural autoregressive topic model, full softmax",
-            _docnade,
-            cost=3,
-            on_device=True,
-        ),
-        ModelInfo("lda", "LDA", "latent Dirichlet allocation", _lda, cost=2, topics=True),
-        ModelInfo(
-            "lsi",
-            "LSI",
-            "truncated SVD of tf-idf weights",
-            lambda s, *_: LSI(s.topics, random_state=s.seed),
-            cost=1,
-            density=False,
-        ),
-        ModelInfo(
-            "tfidf",
-            "TF-IDF",
-            "weighted words, no topics",
-            lambda *_: TfIdf(),
-            density=False,
-            sized=False,
-        ),
-        ModelInfo(
-            "unigram",
-            "Unigram",
-            "words by their frequency: a likelihood and no features",
-            lambda *_: Unigram(),
-            features=False,
-            sized=False,
-        ),
-    )
+    "ors": ModelInfo(
+        "ORS",
+        OverReplicatedSoftmax,
+        "Over-Replicated Softmax, fast inference",
+        "softmax",
+        cost=5,
+        topics=True,
+    ),
+    "rs": ModelInfo(
+        "RS",
+        ReplicatedSoftmax,
+        "Replicated Softmax: the same without latent words",
+        "softmax",
+        cost=4,
+        topics=True,
+    ),
+    "docnade": ModelInfo(
+        "DocNADE", DocNADE, "neural autoregressive topic model, full softmax", "docnade", cost=3
+    ),
+    "lda": ModelInfo(
+        "LDA", LatentDirichletAllocation, "latent Dirichlet allocation", "lda", cost=2, topics=True
+    ),
+    "lsi": ModelInfo("LSI", LSI, "truncated SVD of tf-idf weights", cost=1),
+    "tfidf": ModelInfo("TF-IDF", TfIdf, "weighted words, no topics"),
+    "unigram": ModelInfo(
+        "Unigram", Unigram, "words by their frequency: a likelihood and no features"
+    ),
 }
+"""What commands and records call each."""
 
 
-def choose_models(names: Sequence[str], owner: str = "compare") -> list[ModelInfo]:
-    """Models by name, each once, in the order given.
+def choose_models(names: Sequence[str], owner: str = "compare") -> list[str]:
+    """Names of models, each once, in the order given; an error if there is no such model.
 
-    >>> [model.title for model in choose_models(["ors", "lda", "ors"])]
-    ['ORS', 'LDA']
+    >>> choose_models(["ors", "lda", "ors"])
+    ['ors', 'lda']
     """
     unknown = [name for name in names if name not in MODELS]
-    if unknown or not names:
-        raise InvalidParameter(
-            owner=owner, name="models", expected=f"some of {', '.join(MODELS)}", got=unknown or None
-        )
-    return [MODELS[name] for name in dict.fromkeys(names)]
+    some = bool(names) and not unknown
+    require(some, owner, "models", f"some of {', '.join(MODELS)}", unknown or None)
+    return list(dict.fromkeys(names))

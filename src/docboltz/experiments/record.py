@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import math
@@ -77,7 +78,7 @@ class LengthCurve:
             rounded(np.bincount(where, found.smoothed) / n),
             found.window,
             found.n_left_out,
-            tuple(found.mean_by_fifth.tolist()) if len(found.value) >= 5 else None,
+            tuple(found.quantile_means(5).tolist()) if len(found.value) >= 5 else None,
         )
 
     @property
@@ -94,9 +95,9 @@ class LengthCurve:
         return dataclasses.replace(found, smoothed=smooth, n_left_out=self.n_left_out)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Record:
-    """What is known of a trial; None where something was not, or cannot be, measured."""
+    """What is known of a trial, filled in as it is found; None where something was not measured."""
 
     trial: Trial
     documents: str
@@ -142,20 +143,34 @@ class Record:
         """Whether there is anything to show."""
         return self.status in ("done", "incomplete")
 
+    def stop(self, status: Status, reason: str) -> None:
+        """Keep why the trial, or a part of it, is not done."""
+        self.status, self.reason = status, "; ".join(filter(None, (self.reason, reason)))
+
+    def note(self, *messages: str) -> None:
+        """Keep remarks, each once."""
+        self.notes = tuple(dict.fromkeys((*self.notes, *messages)))
+
+    def get(self, path: str) -> Any:
+        """What is in a field, or in one of a part: "perplexity.value"; None where nothing is."""
+        value: Any = self
+        for name in path.split("."):
+            value = value.get(name) if isinstance(value, dict) else getattr(value, name, None)
+        return value
+
     def summary(self) -> str:
         """The figures that matter, on one line."""
         if not self.trained:
             return f"{self.status}: {self.reason}"
-        seconds = self.seconds.get("training", 0.0)
-        shown = [f"{seconds:,.1f} s of training"]
-        for name, value in (
-            ("MAP", self.mean_average_precision),
-            ("P@10", self.precision_at_10),
-            ("classification", self.classification),
+        shown = [f"{self.seconds.get('training', 0.0):,.1f} s of training"]
+        for name, path, digits in (
+            ("MAP", "mean_average_precision", 3),
+            ("P@10", "precision_at_10", 3),
+            ("classification", "classification", 3),
+            ("perplexity", "perplexity.value", 1),
         ):
-            shown += [] if value is None else [f"{name} {value:.3f}"]
-        if self.perplexity is not None and self.perplexity.value is not None:
-            shown.append(f"perplexity {self.perplexity.value:,.1f}")
+            if (value := self.get(path)) is not None:
+                shown.append(f"{name} {value:,.{digits}f}")
         return ", ".join([*shown, *([self.reason] if self.reason else [])])
 
     def to_dict(self) -> dict[str, Any]:
@@ -167,7 +182,7 @@ class Record:
     def from_dict(cls, given: Any) -> Record:
         """What `to_dict` gave; InvalidParameter for anything else."""
         try:
-            record: Record = _revived(cls, given, "record")
+            record: Record = _from_json(cls, given, "record")
         except DocboltzError as error:
             raise InvalidParameter(f"it does not describe a trial ({error})") from error
         return record
@@ -221,40 +236,24 @@ def _finite(value: Any) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def _revived(kind: Any, value: Any, place: str) -> Any:
+def _from_json(kind: Any, value: Any, place: str) -> Any:
     """A value of a type that a field of a record has, from JSON; refused if it is of another."""
     origin, of = typing.get_origin(kind), typing.get_args(kind)
-    if kind is Any:
+    if kind is Any or type(value) is kind or (origin is Literal and value in of):
         return value
-    if dataclasses.is_dataclass(kind) and isinstance(value, dict):
+    if kind is float and type(value) is int:
+        return float(value)
+    if origin is types.UnionType:
+        for one in of:
+            with contextlib.suppress(InvalidParameter):
+                return _from_json(one, value, place)
+    elif dataclasses.is_dataclass(kind) and isinstance(value, dict):
         hints = typing.get_type_hints(kind)
         if hints.keys() == value.keys():
             build: Any = kind
-            return build(**{k: _revived(hints[k], v, f"{place}.{k}") for k, v in value.items()})
-    elif origin is Literal:
-        if value in of:
-            return value
-    elif origin is types.UnionType:
-        matching = [k for k in of if _fits(k, value)]
-        if matching:
-            return _revived(matching[0], value, place)
+            return build(**{k: _from_json(hints[k], v, f"{place}.{k}") for k, v in value.items()})
     elif origin is tuple and isinstance(value, list):
-        return tuple(_revived(of[0], part, f"{place}[{i}]") for i, part in enumerate(value))
+        return tuple(_from_json(of[0], part, f"{place}[{i}]") for i, part in enumerate(value))
     elif origin is dict and isinstance(value, dict):
-        return {k: _revived(of[1], part, f"{place}.{k}") for k, part in value.items()}
-    elif kind is float and _fits(float, value):
-        return float(value)
-    elif type(value) is kind or (kind is types.NoneType and value is None):
-        return value
+        return {k: _from_json(of[1], part, f"{place}.{k}") for k, part in value.items()}
     raise InvalidParameter(f"{place} is not as records have it")
-
-
-def _fits(kind: Any, value: Any) -> bool:
-    """Tell which of several types a value of JSON is meant for."""
-    if kind is float:
-        return type(value) in (int, float)
-    if dataclasses.is_dataclass(kind):
-        return isinstance(value, dict)
-    if typing.get_origin(kind) is tuple:
-        return isinstance(value, list)
-    return type(value) is kind

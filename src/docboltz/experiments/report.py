@@ -6,7 +6,7 @@ import math
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from docboltz.experiments.datasets import NOTES
 from docboltz.experiments.pages import render
 from docboltz.experiments.record import Estimate, Record, read_records
 from docboltz.experiments.reproduction import LABELS, PLANS, plan_of
-from docboltz.experiments.summary import ORS, RS, Results, Stat, claims, plain, signed
+from docboltz.experiments.summary import ORS, RS, Results, Stat, claims, share, signed
 from docboltz.experiments.trial import Trial
 from docboltz.files import write_text
 
@@ -61,12 +61,12 @@ def write_report(folder: Path) -> Path:
         ors=ORS,
         rs=RS,
         dash=NONE,
-        plain=plain,
+        share=share,
         signed=signed,
-        whole=_whole,
+        whole=lambda stat: _cell(stat, "{:,.0f}".format, "{:,.1f}".format),
         errors=_errors,
-        shares=lambda d, v, n: [_share(results.stat(d, v, n, name)) for name in SCORES],
-        times=lambda d, v, n: [_seconds(results.stat(d, v, n, name)) for name in TIMES],
+        shares=lambda d, v, n: [_cell(results.stat(d, v, n, f), share, share) for f in SCORES],
+        times=lambda d, v, n: [_cell(results.stat(d, v, n, f), "{:.1f}".format) for f in TIMES],
         each=lambda show, values: [show(value) for value in values],
         row=_row,
         head=lambda heads: _row(heads) + "\n" + _row(["---"] * len(heads)),
@@ -90,20 +90,13 @@ def _row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _share(stat: Stat | None) -> str:
+def _cell(
+    stat: Stat | None, show: Callable[[float], str], show_sd: Callable[[float], str] | None = None
+) -> str:
     if stat is None:
         return NONE
-    return plain(stat.mean) + ("" if math.isnan(stat.sd) else f" ± {plain(stat.sd)}")
-
-
-def _whole(stat: Stat | None) -> str:
-    if stat is None:
-        return NONE
-    return f"{stat.mean:,.0f}" + ("" if math.isnan(stat.sd) else f" ± {stat.sd:,.1f}")
-
-
-def _seconds(stat: Stat | None) -> str:
-    return NONE if stat is None else f"{stat.mean:.1f}"
+    spread = f" ± {show_sd(stat.sd)}" if show_sd and not math.isnan(stat.sd) else ""
+    return show(stat.mean) + spread
 
 
 def _errors(records: list[Record]) -> str:

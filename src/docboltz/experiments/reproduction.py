@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from docboltz.device import choose_device
-from docboltz.errors import InvalidParameter
+from docboltz.errors import InvalidParameter, require
 from docboltz.experiments.datasets import REUTERS, Sources
 from docboltz.experiments.models import Settings
 from docboltz.experiments.record import Record, read_records
@@ -120,7 +120,7 @@ PLANS = {
             recipe="reduced",
             measures=Measures(chooses_penalty=False, predicted=200, longest=100, bound=True),
             remark=(
-                "This is a reduced run (`--quick`): 20 Newsgroups alone, 128 topics, one seed; "
+                "This is a reduced run, `quick`: 20 Newsgroups alone, 128 topics, one seed; "
                 "Replicated and Over-Replicated Softmax with 600 updates of maximum likelihood "
                 "instead of 3,000 and a quarter of the chains, DocNADE with 1,000 instead of "
                 "6,000, LDA with 150 sweeps instead of 500 and 20 sweeps of inference instead of "
@@ -153,20 +153,17 @@ def part_of(all_trials: Sequence[Trial], part: str) -> list[Trial]:
     >>> [trial.model for trial in part_of(PLANS["quick"].trials(1), "2/4")]
     ['rs', 'lda']
     """
-    number, slash, parts = part.partition("/")
-    ok = bool(slash) and number.isdecimal() and parts.isdecimal()
-    if not ok or not 1 <= int(number) <= int(parts):
-        expected = "I/N, the I-th of N parts, such as 1/4 to 4/4"
-        raise InvalidParameter(owner="reproduce", name="part", expected=expected, got=part)
+    number, _, parts = part.partition("/")
+    ok = number.isdecimal() and parts.isdecimal() and 1 <= int(number) <= int(parts)
+    require(ok, "reproduce", "part", "I/N, the I-th of N parts, such as 1/4 to 4/4", part)
     return list(all_trials[int(number) - 1 :: int(parts)])
 
 
 def select(some: Sequence[Trial], pattern: str) -> list[Trial]:
     """Those whose name contains a pattern."""
     chosen = [trial for trial in some if pattern in trial.name]
-    if not chosen:
-        expected = f"part of a trial's name, such as {some[0].name}"
-        raise InvalidParameter(owner="reproduce", name="only", expected=expected, got=pattern)
+    expected = f"part of a trial's name, such as {some[0].name}"
+    require(bool(chosen), "reproduce", "only", expected, pattern)
     return chosen
 
 

@@ -26,14 +26,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # s
 
 from docboltz.corpus.split import Split
 from docboltz.device import choose_device
-from docboltz.experiments.measuring import (
-    attempt,
-    begin,
-    hardware,
-    judge,
-    parameters_of,
-    train,
-)
+from docboltz.experiments.measuring import attempt, begin, hardware, judge, parameters_of, train
 from docboltz.experiments.record import Record, read_records
 from docboltz.experiments.trial import Trial
 

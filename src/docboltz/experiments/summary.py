@@ -22,10 +22,10 @@ Key = tuple[str, str, int]
 ORS, RS = "ORS-M100", "RS"
 
 
-def plain(value: float) -> str:
+def share(value: float) -> str:
     """A share as the paper writes it.
 
-    >>> plain(0.4512), plain(1.0)
+    >>> share(0.4512), share(1.0)
     ('.451', '1.000')
     """
     return f"{value:.3f}".removeprefix("0")
@@ -37,7 +37,7 @@ def signed(value: float) -> str:
     >>> signed(0.0312), signed(-0.2)
     ('+.031', '−.200')
     """
-    return ("+" if value >= 0 else "−") + plain(abs(value))
+    return ("+" if value >= 0 else "−") + share(abs(value))
 
 
 class Stat(NamedTuple):
@@ -69,14 +69,9 @@ class Results:
         return any(key[0] == dataset for key in self.groups)
 
     def values(self, dataset: str, variant: str, topics: int, field: str) -> list[Any]:
-        """What the records have in a field; one of a part is named as "perplexity.value"."""
-        found = []
-        for record in self.of(dataset, variant, topics):
-            value: Any = record
-            for name in field.split("."):
-                value = value.get(name) if isinstance(value, dict) else getattr(value, name, None)
-            found += [] if value is None else [value]
-        return found
+        """What the records have in a field; one of a part is "perplexity.value"."""
+        found = (record.get(field) for record in self.of(dataset, variant, topics))
+        return [value for value in found if value is not None]
 
     def stat(self, dataset: str, variant: str, topics: int, field: str) -> Stat | None:
         """Mean and spread of a field of the records; None if none has it."""
@@ -157,8 +152,8 @@ def _beats(
             continue
         margin = own.mean - other.mean
         ahead &= margin >= 0 if ties else margin > 0
-        margins.append(f"{label} {plain(other.mean)} ({signed(margin)}{_noise(own, other)})")
-    detail = f"ORS {plain(own.mean)}; {', '.join(margins) or 'nobody to compare with'}."
+        margins.append(f"{label} {share(other.mean)} ({signed(margin)}{_noise(own, other)})")
+    detail = f"ORS {share(own.mean)}; {', '.join(margins) or 'nobody to compare with'}."
     if missing:
         detail += f" Not run: {', '.join(missing)}."
     return Claim(text, (None if missing else True) if ahead else False, detail)
