@@ -13,11 +13,11 @@ from scipy.sparse import csr_array
 
 from docboltz.errors import InvalidParameter, is_whole, require
 from docboltz.files import Fingerprint, Opened, StrPath
-from docboltz.search.documents import Documents, StoredDocument
+from docboltz.search.documents import StoredDocument, StoredDocuments
 from docboltz.search.nearest import Best, Queries, Weights, nearest
 from docboltz.search.vectors import Floats, checked_vectors, unit_vectors
 from docboltz.search.words import Rows, WordIndex
-from docboltz.search.writer import DOCUMENTS, FEATURES, STORE
+from docboltz.search.writer import FEATURES, STORE
 
 By = Literal["both", "topics", "words"]
 
@@ -69,12 +69,9 @@ class SearchStore:
                 opened.file(FEATURES), dtype="<f4", mode="r", shape=shape
             )
             """Unit vectors of the documents, centred if there is a mean, memory-mapped: (n, F)."""
-            self.words = WordIndex.load(
-                opened.folder / opened.build, self.n_documents, self.n_words
-            )
-            self._documents = Documents(
-                opened.file(DOCUMENTS), shape[0], lambda what: STORE.damaged(self.path, what)
-            )
+            folder = opened.folder / opened.build
+            self.words = WordIndex.load(folder, self.n_documents, self.n_words)
+            self._documents = StoredDocuments(folder, self.n_documents)
         self._wordless = np.flatnonzero(self.words.n_words() == 0)
 
     @classmethod
@@ -117,7 +114,7 @@ class SearchStore:
         with STORE.saving(folder) as build:
             (build.path / FEATURES).write_bytes(self.features.data)
             self.words.save(build.path)
-            self._documents.save(build.path / DOCUMENTS)
+            self._documents.save(build.path)
             for name, recorded in self.opened.files.items():
                 if Fingerprint.of(build.path / name) != recorded:
                     raise STORE.damaged(self.path, f"{name} was changed after it was saved")
@@ -172,11 +169,14 @@ class SearchStore:
 
     def documents(self, rows: ArrayLike) -> list[StoredDocument]:
         """Id, labels and text of each of the rows, in their order."""
-        return self._documents.take(self._checked_rows(rows, "documents", "rows"))
+        own = self._checked_rows(rows, "documents", "rows")
+        with STORE.trusting(self.path):
+            return self._documents.take(own)
 
     def row_of(self, id: str) -> int:
         """The row of the document with this id."""
-        row = self._documents.row_of(id)
+        with STORE.trusting(self.path):
+            row = self._documents.row_of(id)
         if row is None:
             some = ", ".join(repr(hit.id) for hit in self.documents(range(min(3, len(self)))))
             raise InvalidParameter(

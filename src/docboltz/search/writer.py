@@ -13,22 +13,26 @@ from scipy.sparse import csr_array, vstack
 
 from docboltz.errors import InvalidCorpus, is_whole, require
 from docboltz.files import Bundle, StrPath
-from docboltz.search.documents import DocumentWriter, StoredDocument, is_text
+from docboltz.search.documents import (
+    DOCUMENTS,
+    RECORDS,
+    DocumentWriter,
+    StoredDocument,
+    is_text,
+)
 from docboltz.search.vectors import checked_vectors, unit_vectors
 from docboltz.search.words import FILES as WORD_FILES
 from docboltz.search.words import WordIndex
 
 FEATURES = "features.f32"
 """(n, F) little-endian float32, a unit vector a document; mapped."""
-DOCUMENTS = "documents.parquet"
-"""Id, labels and text of each document, in the same order."""
 
 STORE = Bundle(
     noun="search index",
     format="docboltz-search",
-    version=2,
+    version=3,
     manifest="store.json",
-    files=(FEATURES, DOCUMENTS, *WORD_FILES),
+    files=(FEATURES, DOCUMENTS, RECORDS, *WORD_FILES),
     remedy="Build it again with `docboltz index MODEL CORPUS` or TextModel.index.",
 )
 
@@ -74,8 +78,8 @@ class StoreWriter:
         with ExitStack() as stack:
             self._build = stack.enter_context(STORE.saving(self.path))
             self._features = stack.enter_context(open(self._build.path / FEATURES, "xb"))
-            self._documents = DocumentWriter(self._build.path / DOCUMENTS)
-            stack.callback(self._documents.abandon)
+            self._documents = DocumentWriter(self._build.path)
+            stack.callback(self._documents.close)
             self._at_exit = stack.pop_all()
         return self
 
