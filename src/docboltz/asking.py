@@ -27,7 +27,8 @@ from docboltz.answers import (
 )
 from docboltz.corpus.counting import count
 from docboltz.corpus.counts import Corpus
-from docboltz.corpus.readers import ReadOptions, as_documents
+from docboltz.corpus.document import Document
+from docboltz.corpus.read_options import ReadOptions
 from docboltz.corpus.text import TextAnalysis
 from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.errors import InvalidCorpus, InvalidParameter, is_whole, require
@@ -125,6 +126,8 @@ class Asking:
         return self._count(texts, "count")
 
     def _count(self, texts: Any, method: str) -> Corpus:
+        from docboltz.corpus.readers import as_documents  # which a question can do without
+
         documents = as_documents(texts, f"{type(self).__name__}.{method}", self.reading)
         return count(documents, self.analysis, vocabulary=self.vocabulary)
 
@@ -177,7 +180,9 @@ class Asking:
         """Counts of a text that is asked about, (1, K), which must hold a word the model knows."""
         owner = f"{type(self).__name__}.{method}"
         require(isinstance(text, str), owner, "text", "a string", text)
-        counts: csr_array = self._count([text], method).counts
+        counts: csr_array = count(
+            [Document("0", text)], self.analysis, vocabulary=self.vocabulary
+        ).counts
         if not text.strip():
             raise InvalidCorpus("There is no word to ask with.")
         if not counts.nnz:

@@ -71,6 +71,9 @@ def writer_of(out: Path, *, wide: bool = False) -> Write:
         raise InvalidParameter(
             f"Features are written as {', '.join(kinds)}. Got {out.name!r} instead."
         )
+    fits = not wide or out.suffix == ".parquet"
+    expected = f"left out for a {out.suffix} file, which has a column for each feature anyway"
+    require(fits, "save_features", "wide", expected, wide)
     return kinds[out.suffix]
 
 

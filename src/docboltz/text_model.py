@@ -20,7 +20,6 @@ from scipy.sparse import csr_array
 
 from docboltz.asking import SEARCH, Asking, without_unknown
 from docboltz.corpus.counts import Corpus
-from docboltz.corpus.readers import Documents, read
 from docboltz.corpus.text import TextAnalysis
 from docboltz.errors import InvalidCorpus, InvalidModelFile, InvalidParameter
 from docboltz.files import StrPath
@@ -28,6 +27,7 @@ from docboltz.search.writer import STORE
 from docboltz.storage import MODEL, Arrays, load_model, save_model
 
 if TYPE_CHECKING:
+    from docboltz.corpus.readers import Documents
     from docboltz.estimator.base import TopicModel
     from docboltz.estimator.density import Perplexity
 
@@ -251,6 +251,8 @@ class TextModel(Asking):
 
     def read(self, source: Any, **options: Any) -> Documents:
         """Read documents as those the model was trained on were read; see `docboltz.read`."""
+        from docboltz.corpus.readers import read
+
         return read(source, options=self.reading, **options)
 
     def index(self, documents: Any, *, verbose: bool = False) -> Corpus:

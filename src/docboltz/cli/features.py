@@ -3,30 +3,44 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Any
 
-import typer
+import click
 
-from docboltz.cli.corpus_options import CorpusSource
-from docboltz.cli.options import Device, Json, ModelFolder, Quiet
+from docboltz.cli import options
 from docboltz.cli.output import count_of, print_json, remark
 from docboltz.cli.reading import reads_corpus
 
 
 @reads_corpus
+@click.command()
+@options.model_folder
+@click.option(
+    "--out",
+    "-o",
+    type=options.PATH,
+    required=True,
+    help="features.parquet, features.csv or features.npy.",
+)
+@click.option("--wide", is_flag=True, help="A Parquet column for each feature, not one of lists.")
+@click.option(
+    "--inference",
+    type=click.Choice(("fast", "mean_field")),
+    default="fast",
+    help="How topics are inferred; mean_field takes longer.",
+)
+@options.device
+@options.quiet
+@options.json_output
 def transform(
-    model: ModelFolder,
-    source: CorpusSource,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="features.parquet, features.csv or features.npy.")
-    ],
-    wide: Annotated[
-        bool, typer.Option("--wide", help="A Parquet column for each feature, not one of lists.")
-    ] = False,
-    inference: Annotated[str, typer.Option(help="fast or mean_field.")] = "fast",
-    device: Device = "auto",
-    quiet: Quiet = False,
-    json: Json = False,
+    model: Path,
+    corpus: dict[str, Any],
+    out: Path,
+    wide: bool,
+    inference: Any,
+    device: str,
+    quiet: bool,
+    json: bool,
 ) -> None:
     """Write the topic features of documents, one row each, in the order they were read.
 
@@ -38,22 +52,18 @@ def transform(
     from docboltz.text_model import TextModel
 
     text_model = TextModel.open(model, device=device)
-    documents = source.documents(text_model.reading)
-    corpus = text_model.save_features(
-        documents,
-        out,
-        wide=wide,
-        inference=inference,  # type: ignore[arg-type]  # checked there, with a message
-        verbose=not quiet,
+    documents = text_model.read(**corpus)
+    counts = text_model.save_features(
+        documents, out, wide=wide, inference=inference, verbose=not quiet
     )
     if json:
         print_json(
             {
                 "features": str(out),
-                "documents": len(corpus),
-                "without_words": corpus.n_empty,
+                "documents": len(counts),
+                "without_words": counts.n_empty,
                 "read": documents.report.to_dict(),
             }
         )
     else:
-        remark(f"{count_of(len(corpus), 'document')}: features saved to {out}", quiet=quiet)
+        remark(f"{count_of(len(counts), 'document')}: features saved to {out}", quiet=quiet)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Any, Literal
 
-import typer
+import click
 
 from docboltz.errors import InvalidParameter, Spelling, require
 
@@ -21,23 +21,34 @@ CALLED = {
 }
 """Options that are not named as the parameters of Python are."""
 
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 QUOTES = "'\""
+PATH = click.Path(path_type=Path)
+COUNT = click.IntRange(min=1)
 
-ModelFolder = Annotated[
-    Path, typer.Argument(metavar="MODEL", help="Folder of a model made by 'docboltz fit'.")
-]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no remarks.")]
-Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
-Device = Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")]
-Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of all chance.")]
-Updates = Annotated[
-    int | None,
-    typer.Option(min=1, help="Minibatches of each phase of training; sweeps of LDA."),
-]
-Neighbours = Annotated[int, typer.Option("--top", "-k", min=1, help="How many to show.")]
-By = Annotated[
-    str, typer.Option("--by", help="both, topics or words: what a document's score counts.")
-]
+model_folder = click.argument(
+    "model", type=PATH, metavar="MODEL", help="Folder of a model made by 'docboltz fit'."
+)
+quiet = click.option("--quiet", "-q", is_flag=True, help="No progress, no remarks.")
+json_output = click.option("--json", is_flag=True, help="Print the answer as JSON.")
+device = click.option("--device", default="auto", help="auto, cpu or cuda.")
+seed = click.option(
+    "--seed",
+    type=click.IntRange(0, 2**32 - 1),
+    default=0,
+    help="Same seed, same machine: same numbers.",
+)
+updates = click.option(
+    "--updates",
+    type=COUNT,
+    help="Minibatches of each phase of training (sweeps of LDA), instead of the recipe's.",
+)
+by = click.option(
+    "--by",
+    type=click.Choice(("both", "topics", "words")),
+    default="both",
+    help="What a document's score counts.",
+)
 
 
 class OptionNames(Spelling):
@@ -74,10 +85,14 @@ class OptionNames(Spelling):
         return f"--no-{option}" if value == "False" else f"--{option} {value.strip(QUOTES)}"
 
 
-def require_recipe(name: str | None) -> None:
-    """Refuse a recipe nobody knows."""
-    known = f"{', '.join(RECIPES[:-1])} or {RECIPES[-1]}"
-    require(name is None or name in RECIPES, "docboltz", "recipe", known, name)
+def top(n: int) -> Decorator:
+    """How many to show: n unless something else is said."""
+    return click.option("--top", "-k", type=COUNT, default=n, help="How many to show.")
+
+
+def recipe(default: str | None, help: str) -> Decorator:
+    """How to train."""
+    return click.option("--recipe", type=click.Choice(RECIPES), default=default, help=help)
 
 
 def whole_numbers(name: str, given: str, least: int) -> list[int]:

@@ -85,8 +85,10 @@ class StoredDocuments:
 
     def row_of(self, id: str) -> int | None:
         """The row of the document with this id, if there is one."""
-        rows = np.flatnonzero(self._records["id"] == _hashed(id)) if is_text(id) else []
-        return next((int(row) for row in rows if self._document(int(row)).id == id), None)
+        if not is_text(id):
+            return None
+        rows = np.flatnonzero(self._records["id"] == _hashed(id)).tolist()
+        return next((row for row in rows if self._document(row).id == id), None)
 
     def save(self, folder: Path) -> None:
         """Write both files again."""
