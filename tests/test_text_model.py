@@ -13,6 +13,7 @@ import pytest
 import docboltz
 from docboltz import OverReplicatedSoftmax, Pretraining, ReplicatedSoftmax
 from docboltz.answers import Topic
+from docboltz.cli.options import OptionNames
 from docboltz.corpus.document import Document
 from docboltz.corpus.text import TextAnalysis
 from docboltz.errors import (
@@ -424,6 +425,44 @@ def test_reading_options_are_saved_and_used_again(tmp_path):
     other = tmp_path / "unlabelled.csv"
     other.write_text("\n".join(row.rsplit(";", 1)[0] for row in rows), encoding="utf-8")
     assert (opened.count(opened.read(other)).counts != counts).nnz == 0
+
+
+def test_a_text_column_that_was_found_is_saved_and_used_again(tmp_path):
+    file, other = tmp_path / "posts.csv", tmp_path / "new.csv"
+    file.write_text("\n".join(["title,nr", *(f"{text},7" for text in TEXTS)]), encoding="utf-8")
+    model = fitted(docboltz.read(file))
+    assert (model.reading.text, model.reading.delimiter) == ("title", None)
+    counts = model.count(model.read(file)).counts
+    # By itself the column named "body" would be taken for the text.
+    other.write_text("\n".join(["title,body", *(f"{text},flour" for text in TEXTS)]))
+    assert (model.count(docboltz.read(other)).counts != counts).nnz == 0
+    other.write_text("body\nbread\n")
+    with pytest.raises(InvalidCorpus, match=r"no text column 'title'.*with text"):
+        model.count(model.read(other))
+    assert model.count(model.read(other, text="body")).counts.sum() == 1
+
+
+def test_several_text_columns_that_were_found_are_not_taken_for_one(tmp_path):
+    file = tmp_path / "posts.jsonl"
+    records = [{("text", "body")[i % 2]: text} for i, text in enumerate(TEXTS)]
+    file.write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
+    assert fitted(docboltz.read(file)).reading.text is None
+
+
+def test_texts_that_are_missing_are_said_to_be():
+    with pytest.raises(InvalidCorpus, match="There are no documents in a list: it is empty"):
+        TextModel.fit([])
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(InvalidCorpus, match=r"the columns 'a', 'b'\. .*read\(frame, text="):
+        TextModel.fit(pandas.DataFrame({"a": TEXTS, "b": TEXTS}))
+
+
+def test_messages_name_verbs_as_their_reader_types_them(tmp_path, text_model):
+    text_model.save(tmp_path / "model")
+    shutil.rmtree(tmp_path / "model" / "search")
+    with pytest.raises(InvalidModelFile, match=r"Build it again with TextModel\.index\.") as error:
+        docboltz.open(tmp_path / "model").search("bread")
+    assert "with 'docboltz index'." in error.value.phrase(OptionNames([]))
 
 
 def test_unknown_words_are_named_once(text_model):

@@ -169,7 +169,9 @@ class Asking:
             return self.path / SEARCH
         if self._temporary is None:
             raise InvalidParameter(
-                "The model has no documents to search.", hint="Give it some with index()."
+                "The model has no documents to search.",
+                hint="Give it some with {TextModel.index}.",
+                settings=("TextModel.index",),
             )
         return self._temporary
 

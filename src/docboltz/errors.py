@@ -1,8 +1,9 @@
 """What a user can get wrong: errors that carry what was expected, what arrived and what to do.
 
 An error keeps its parts apart, and whoever shows it phrases them: `str(error)` speaks of
-parameters, the command line of options. A hint names settings as `{name}` or `{name=value}` and
-lists them in `settings`; a `Spelling` puts each face's own words there.
+parameters, the command line of options. A hint names settings as `{name}` or `{name=value}`, and
+verbs as `{TextModel.fit}`, and lists them in `settings`; a `Spelling` puts each face's own words
+there.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class Spelling:
         return f"The '{name}' parameter of {owner}"
 
     def setting(self, mention: str) -> str:
-        """A setting that a hint mentions, as `name` or `name=value`."""
+        """A setting or verb that a hint mentions: `name`, `name=value` or `TextModel.verb`."""
         return mention
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import warnings
+from dataclasses import replace as replaced
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,7 +14,7 @@ from docboltz.answers import Topic
 from docboltz.corpus.counts import Corpus
 from docboltz.corpus.document import Document
 from docboltz.corpus.language_guess import LanguageGuess
-from docboltz.corpus.readers import Documents, as_documents
+from docboltz.corpus.readers import Documents, ReadOptions, as_documents
 from docboltz.corpus.text import TextAnalysis
 from docboltz.device import choose_device
 from docboltz.errors import (
@@ -106,7 +107,7 @@ def fit(
         arrays, settings = describe(estimator)
         settings["text"] = {
             "analysis": analysis.to_dict(),
-            "reading": stream.options.to_dict(),
+            "reading": _reading(stream).to_dict(),
             "interrupted": stopped is not None,
             "vocabulary": list(corpus.vocabulary.words),
             "forms": list(corpus.vocabulary.forms),
@@ -123,10 +124,7 @@ def fit(
             folder_of_store = model.make_store_folder()
             write_store(model, corpus, texts, folder_of_store, verbose=verbose)
         except (DocboltzError, KeyboardInterrupt) as error:
-            complete = (
-                f"model in {out} is complete, but its documents cannot be searched yet: "
-                f"'docboltz index {out} CORPUS' makes them so."
-            )
+            complete = f"model in {out} is complete; to search its documents, index them again."
             if out is None:
                 raise
             if isinstance(error, DocboltzError):
@@ -213,6 +211,15 @@ def _holds_whole_model(folder: Path) -> bool:
         return MODEL.open(folder).content["text"]["interrupted"] is not True
     except (InvalidModelFile, KeyError, TypeError):  # whatever it is, it is not for us to remove
         return True
+
+
+def _reading(documents: Documents) -> ReadOptions:
+    """How the documents were read, and others will be: from the text column that was found, too."""
+    texts = {way.columns.text for way in documents.report.read_as if way.columns is not None}
+    columns = {name for names in texts for name in names}
+    if documents.options.text is not None or len(columns) != 1:
+        return documents.options
+    return replaced(documents.options, text=columns.pop())
 
 
 def _too_few(documents: Documents) -> InvalidCorpus | None:

@@ -149,7 +149,8 @@ class TextModel(Asking):
             raise InvalidModelFile(
                 f"The model in {folder} was trained on counts and has no vocabulary, so it cannot "
                 "read text.",
-                hint="Use docboltz.load for it, or train one with 'docboltz fit'.",
+                hint="Train one with {TextModel.fit}; docboltz.load reads this one in Python.",
+                settings=("TextModel.fit",),
             )
         with MODEL.trusting(folder):
             return cls(arrays, settings, path=folder, device=device)
@@ -193,7 +194,11 @@ class TextModel(Asking):
     def transform(
         self, texts: Any, inference: Literal["fast", "mean_field"] | None = None
     ) -> NDArray[np.float32]:
-        """Topic features of texts: (n_texts, F)."""
+        """Topic features of texts: (n_texts, F).
+
+        Of a text without a known word nothing is known: by fast inference its features are all 0.5,
+        by mean-field inference what the latent words make of themselves.
+        """
         counts = self._count(texts, "transform").counts
         features: NDArray[np.float32] = self.estimator.transform(counts, inference)
         return features

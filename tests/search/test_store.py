@@ -192,7 +192,7 @@ def test_damaged_stores_are_refused(tmp_path: Path, vectors: np.ndarray) -> None
         harm()
         with pytest.raises(InvalidModelFile, match=message) as caught:
             SearchStore.open(tmp_path)
-        assert "`docboltz index MODEL CORPUS`" in str(caught.value)
+        assert "Build it again with TextModel.index." in str(caught.value)
         for file, content in whole.items():
             file.write_bytes(content)
     SearchStore.open(tmp_path)
@@ -248,7 +248,7 @@ def test_a_manifest_of_wrong_content_is_refused(
     forge(tmp_path)
     SearchStore.open(tmp_path).verify()
     forge(tmp_path, **content)
-    with pytest.raises(InvalidModelFile, match="docboltz index"):
+    with pytest.raises(InvalidModelFile, match=r"TextModel\.index"):
         SearchStore.open(tmp_path)
 
 
@@ -266,7 +266,7 @@ def test_files_of_other_things_are_refused(
         store = SearchStore.open(tmp_path)
         store.documents(store.search(vectors[:1], counts[[0]], 3).rows[0])
 
-    with pytest.raises(InvalidModelFile, match="docboltz index"):
+    with pytest.raises(InvalidModelFile, match=r"TextModel\.index"):
         use()
 
 
@@ -330,7 +330,7 @@ def test_words_of_wrong_content_are_refused(
                 store.search(vectors, counts, 3, by=by)  # type: ignore[arg-type]
         store.similar(range(50), 3)
 
-    with pytest.raises(InvalidModelFile, match="docboltz index"):
+    with pytest.raises(InvalidModelFile, match=r"TextModel\.index"):
         use()
 
 

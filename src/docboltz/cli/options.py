@@ -22,6 +22,7 @@ CALLED = {
 """Options that are not named as the parameters of Python are."""
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+VERB = "TextModel."
 QUOTES = "'\""
 PATH = click.Path(path_type=Path)
 COUNT = click.IntRange(min=1)
@@ -57,8 +58,8 @@ class OptionNames(Spelling):
     >>> names = OptionNames(["min_df", "stem", "words"])
     >>> names.subject("count", "min_df"), names.setting("stem=False"), names.setting("max_words")
     ('--min-df', '--no-stem', '--words')
-    >>> names.subject("FixedLatentWords", "m")
-    "The 'm' parameter of FixedLatentWords"
+    >>> names.subject("FixedLatentWords", "m"), names.setting("TextModel.fit")
+    ("The 'm' parameter of FixedLatentWords", "'docboltz fit'")
     """
 
     def __init__(self, parameters: Iterable[str]) -> None:
@@ -76,6 +77,8 @@ class OptionNames(Spelling):
 
     def setting(self, mention: str) -> str:
         """The option with its value, as it is typed."""
+        if mention.startswith(VERB):
+            return f"'docboltz {mention.removeprefix(VERB)}'"
         name, equals, value = mention.partition("=")
         option = self._option(name)
         if option is None:

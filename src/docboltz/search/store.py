@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
+from docboltz.bundles import Fingerprint, Opened
 from docboltz.errors import InvalidParameter, is_whole, require
-from docboltz.files import Fingerprint, Opened, StrPath
+from docboltz.files import StrPath
 from docboltz.search.documents import StoredDocument, StoredDocuments
 from docboltz.search.nearest import Best, Queries, Weights, nearest
 from docboltz.search.vectors import Floats, checked_vectors, unit_vectors

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, vstack
 
+from docboltz.bundles import Bundle
 from docboltz.errors import InvalidCorpus, is_whole, require
-from docboltz.files import Bundle, StrPath
+from docboltz.files import StrPath
 from docboltz.search.documents import (
     DOCUMENTS,
     RECORDS,
@@ -33,7 +34,8 @@ STORE = Bundle(
     version=3,
     manifest="store.json",
     files=(FEATURES, DOCUMENTS, RECORDS, *WORD_FILES),
-    remedy="Build it again with `docboltz index MODEL CORPUS` or TextModel.index.",
+    remedy="Build it again with {TextModel.index}.",
+    settings=("TextModel.index",),
 )
 
 
