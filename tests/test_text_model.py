@@ -23,7 +23,7 @@ from docboltz.errors import (
     LanguageWarning,
 )
 from docboltz.files import digest
-from docboltz.fitting import WORDS_PER_TOPIC
+from docboltz.fitting import KEPT_WORDS
 from docboltz.storage import save_model
 from docboltz.text_model import TextModel
 
@@ -61,7 +61,7 @@ def test_topics_show_forms_not_stems(text_model):
     assert "player" in text_model.vocabulary.forms
     assert "player" in text_model.vocabulary.words
     assert sorted(topic.number for topic in topics) == [0, 1, 2]
-    assert all(len(topic.words) <= WORDS_PER_TOPIC for topic in topics)
+    assert all(len(topic.words) <= KEPT_WORDS for topic in topics)
     assert all(len(topic.words) <= 2 for topic in text_model.topics(words=2))
 
 

@@ -33,7 +33,7 @@ from docboltz.errors import (
 from docboltz.estimator.base import TopicModel
 from docboltz.estimator.models import OverReplicatedSoftmax
 from docboltz.estimator.saving import describe
-from docboltz.evaluation.topic_words import TopicTally
+from docboltz.evaluation.topic_words import BLOCK_DOCUMENTS, TopicTally
 from docboltz.files import StrPath
 from docboltz.indexing import KEPT_CHARACTERS, Texts, count_documents, write_store
 from docboltz.progress import remark
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
 
 Made = TypeVar("Made", bound="TextModel")
 
-BLOCK_DOCUMENTS = 65_536
-WORDS_PER_TOPIC = 20
+KEPT_WORDS = 20
+"""Of each topic, to show."""
 
 
 class TrainingInterrupted(KeyboardInterrupt):
@@ -166,7 +166,7 @@ def describe_topics(model: TopicModel, corpus: Corpus) -> tuple[Topic, ...]:
     topics = []
     for j in range(F):
         bits = tally.divergence(j)
-        best = np.argsort(-bits, kind="stable")[:WORDS_PER_TOPIC]
+        best = np.argsort(-bits, kind="stable")[:KEPT_WORDS]
         words = tuple(corpus.vocabulary.forms[int(k)] for k in best if bits[k] > 0)
         topics.append(Topic(j, words, float(bits.sum()), float(tally.activity[j])))
     return tuple(topics)

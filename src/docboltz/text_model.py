@@ -12,7 +12,7 @@ import shutil
 import weakref
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from docboltz.corpus.readers import Documents
     from docboltz.estimator.base import TopicModel
     from docboltz.estimator.density import Perplexity
+    from docboltz.inference import Inference
 
 
 class TextModel(Asking):
@@ -191,9 +192,7 @@ class TextModel(Asking):
 
     # ---- used; how it is asked is in `Asking` ----
 
-    def transform(
-        self, texts: Any, inference: Literal["fast", "mean_field"] | None = None
-    ) -> NDArray[np.float32]:
+    def transform(self, texts: Any, inference: Inference | None = None) -> NDArray[np.float32]:
         """Topic features of texts: (n_texts, F).
 
         Of a text without a known word nothing is known: by fast inference its features are all 0.5,
@@ -209,7 +208,7 @@ class TextModel(Asking):
         out: StrPath,
         *,
         wide: bool = False,
-        inference: Literal["fast", "mean_field"] | None = None,
+        inference: Inference | None = None,
         verbose: bool = False,
     ) -> Corpus:
         """Write the features of documents, a row each, in the order they come; give their counts.

@@ -28,7 +28,7 @@ from docboltz.cli.reading import reads_corpus
 )
 @click.option(
     "--test-share",
-    type=click.FloatRange(0.01, 0.9),
+    type=options.SHARE,
     default=0.2,
     help="Else this share of CORPUS, drawn by seed.",
 )
@@ -41,9 +41,7 @@ from docboltz.cli.reading import reads_corpus
 )
 @options.updates
 @options.seed
-@options.device
-@options.quiet
-@options.json_output
+@options.usual
 def compare(
     corpus: dict[str, Any],
     counting: dict[str, Any],

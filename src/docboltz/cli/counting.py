@@ -65,21 +65,13 @@ def _counting(
     language: str,
     stop_words: Path | None,
     no_stop_words: bool,
-    stem: bool,
-    pretokenised: bool,
-    ngrams: int,
+    **settings: Any,
 ) -> dict[str, Any]:
     """Arguments of `TextModel.fit`: the least and most documents are numbers of them, or shares."""
     from docboltz.corpus.languages import read_stop_words
     from docboltz.corpus.text import TextAnalysis
 
-    analysis = TextAnalysis(
-        None if language == "none" else language,
-        not no_stop_words,
-        stem,
-        pretokenised=pretokenised,
-        ngrams=ngrams,
-    )
+    analysis = TextAnalysis(None if language == "none" else language, not no_stop_words, **settings)
     if stop_words is not None:
         analysis = analysis.with_stop_words(read_stop_words(stop_words))
     return {

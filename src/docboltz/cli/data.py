@@ -17,7 +17,7 @@ from docboltz.cli.output import count_of, print_json, print_table, remark
     "--part", type=click.Choice(("train", "test", "all")), default="all", help="Of the collection."
 )
 @click.option("--path", type=options.PATH, help="Where the data is, if it is not to be fetched.")
-@options.json_output
+@options.as_json
 @options.quiet
 def datasets(
     name: str | None, out: Path | None, part: str, path: Path | None, json: bool, quiet: bool

@@ -34,15 +34,11 @@ FEW = 100
     help="Most documents to measure on, chosen at random.",
 )
 @click.option(
-    "--method",
-    type=click.Choice(("exact", "bound", "importance")),
-    help="By default the best one.",
+    "--method", type=click.Choice(("exact", "bound", "importance")), help="By default the best one."
 )
 @click.option("--yes", "-y", is_flag=True, help="Do not ask whether a figure is worth its time.")
 @options.seed
-@options.device
-@options.quiet
-@options.json_output
+@options.usual
 def perplexity(
     model: Path,
     corpus: dict[str, Any],

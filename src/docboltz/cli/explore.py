@@ -14,7 +14,7 @@ from docboltz.cli.output import print_answer, print_json, remark, remark_unknown
 @options.model_folder
 @click.option("--number", type=options.COUNT, help="Show only so many, none that repeats another.")
 @click.option("--words", type=click.IntRange(1, 20), default=10, help="Words per topic.")
-@options.json_output
+@options.as_json
 def topics(model: Path, number: int | None, words: int, json: bool) -> None:
     """Show the words of each topic, sharpest topic first.
 
@@ -41,7 +41,7 @@ def topics(model: Path, number: int | None, words: int, json: bool) -> None:
 @options.model_folder
 @click.argument("text", nargs=-1, required=True, metavar="TEXT...", help="A few words.")
 @options.top(15)
-@options.json_output
+@options.as_json
 def words(model: Path, text: tuple[str, ...], top: int, json: bool) -> None:
     """Show the words the model expects beside yours, those it says most about first.
 

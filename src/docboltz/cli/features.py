@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from docboltz.cli import options
-from docboltz.cli.output import count_of, print_json, remark
+from docboltz.cli.output import as_json, count_of, print_json, remark
 from docboltz.cli.reading import reads_corpus
 
 
@@ -29,9 +29,7 @@ from docboltz.cli.reading import reads_corpus
     default="fast",
     help="How topics are inferred; mean_field takes longer.",
 )
-@options.device
-@options.quiet
-@options.json_output
+@options.usual
 def transform(
     model: Path,
     corpus: dict[str, Any],
@@ -57,13 +55,6 @@ def transform(
         documents, out, wide=wide, inference=inference, verbose=not quiet
     )
     if json:
-        print_json(
-            {
-                "features": str(out),
-                "documents": len(counts),
-                "without_words": counts.n_empty,
-                "read": documents.report.to_dict(),
-            }
-        )
+        print_json({"features": str(out), **as_json(documents, counts)})
     else:
         remark(f"{count_of(len(counts), 'document')}: features saved to {out}", quiet=quiet)

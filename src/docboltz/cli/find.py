@@ -18,7 +18,7 @@ from docboltz.cli.output import print_answer, print_json, remark, remark_unknown
 )
 @options.top(10)
 @options.by
-@options.json_output
+@options.as_json
 def search(model: Path, text: tuple[str, ...], top: int, by: Any, json: bool) -> None:
     """Find the documents that answer a text best, by what they are about and the words they have.
 
@@ -34,7 +34,7 @@ def search(model: Path, text: tuple[str, ...], top: int, by: Any, json: bool) ->
 @click.argument("document_id", metavar="ID", help="Id of a document of the collection.")
 @options.top(10)
 @options.by
-@options.json_output
+@options.as_json
 def similar(model: Path, document_id: str, top: int, by: Any, json: bool) -> None:
     """Find the documents most like one of the collection.
 

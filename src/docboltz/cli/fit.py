@@ -32,9 +32,7 @@ from docboltz.cli.reading import reads_corpus
 )
 @click.option("--restart", is_flag=True, help="Start anew instead of going on after an interrupt.")
 @options.seed
-@options.device
-@options.quiet
-@options.json_output
+@options.usual
 def fit(
     corpus: dict[str, Any],
     counting: dict[str, Any],

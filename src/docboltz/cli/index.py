@@ -8,16 +8,14 @@ from typing import Any
 import click
 
 from docboltz.cli import options
-from docboltz.cli.output import count_of, print_json, remark
+from docboltz.cli.output import as_json, count_of, print_json, remark
 from docboltz.cli.reading import reads_corpus
 
 
 @reads_corpus
 @click.command()
 @options.model_folder
-@options.device
-@options.quiet
-@options.json_output
+@options.usual
 def index(model: Path, corpus: dict[str, Any], device: str, quiet: bool, json: bool) -> None:
     """Make another collection the one that is searched; the model stays as it is.
 
@@ -31,13 +29,6 @@ def index(model: Path, corpus: dict[str, Any], device: str, quiet: bool, json: b
     documents = text_model.read(**corpus)
     indexed = text_model.index(documents, verbose=not quiet)
     if json:
-        print_json(
-            {
-                "model": str(model),
-                "documents": len(indexed),
-                "without_words": indexed.n_empty,
-                "read": documents.report.to_dict(),
-            }
-        )
+        print_json({"model": str(model), **as_json(documents, indexed)})
     else:
         remark(f"{count_of(len(indexed), 'document')} can be searched in {model}", quiet=quiet)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import click
 
-from docboltz.errors import InvalidParameter, Spelling, require
+from docboltz.errors import Spelling, require
 
 RECIPES = ("quick", "full", "density", "paper")
 """As in `docboltz.training.recipes`, which would take seconds to import."""
@@ -26,12 +26,13 @@ VERB = "TextModel."
 QUOTES = "'\""
 PATH = click.Path(path_type=Path)
 COUNT = click.IntRange(min=1)
+SHARE = click.FloatRange(0.01, 0.9)
 
 model_folder = click.argument(
     "model", type=PATH, metavar="MODEL", help="Folder of a model made by 'docboltz fit'."
 )
 quiet = click.option("--quiet", "-q", is_flag=True, help="No progress, no remarks.")
-json_output = click.option("--json", is_flag=True, help="Print the answer as JSON.")
+as_json = click.option("--json", is_flag=True, help="Print the answer as JSON.")
 device = click.option("--device", default="auto", help="auto, cpu or cuda.")
 seed = click.option(
     "--seed",
@@ -88,6 +89,11 @@ class OptionNames(Spelling):
         return f"--no-{option}" if value == "False" else f"--{option} {value.strip(QUOTES)}"
 
 
+def usual(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--device, --quiet and --json."""
+    return device(quiet(as_json(command)))
+
+
 def top(n: int) -> Decorator:
     """How many to show: n unless something else is said."""
     return click.option("--top", "-k", type=COUNT, default=n, help="How many to show.")
@@ -109,13 +115,6 @@ def whole_numbers(name: str, given: str, least: int) -> list[int]:
 
 def latent_words_of(given: str) -> int | Literal["auto"]:
     """The number of latent words, or "auto"."""
-    if given == "auto":
-        return "auto"
-    if not given.isdecimal() or len(given) > 12:
-        raise InvalidParameter(
-            owner="docboltz",
-            name="latent_words",
-            expected="auto or a whole number of at least 0",
-            got=given,
-        )
-    return int(given)
+    ok = given == "auto" or (given.isdecimal() and len(given) <= 12)
+    require(ok, "docboltz", "latent_words", "auto or a whole number of at least 0", given)
+    return "auto" if given == "auto" else int(given)

@@ -14,6 +14,8 @@ from docboltz.text_table import Columns, table_lines
 
 if TYPE_CHECKING:
     from docboltz.answers import Answer
+    from docboltz.corpus.counts import Corpus
+    from docboltz.corpus.readers import Documents
     from docboltz.corpus.report import ReadReport
     from docboltz.corpus.split import Split
 
@@ -39,6 +41,12 @@ def print_json(value: Any) -> None:
         sys.stdout.flush()
         stream.write(data)
         stream.flush()
+
+
+def as_json(read: Documents, counts: Corpus) -> dict[str, Any]:
+    """What JSON says of documents that were read and counted."""
+    numbers = {"documents": len(counts), "without_words": counts.n_empty}
+    return {**numbers, "read": read.report.to_dict()}
 
 
 def print_table(title: str | None, columns: Columns, rows: Iterable[Sequence[str]]) -> None:

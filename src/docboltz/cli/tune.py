@@ -31,15 +31,10 @@ from docboltz.cli.reading import reads_corpus
 @options.recipe(None, "By default quick, for the likelihood full.")
 @options.updates
 @click.option(
-    "--validation",
-    type=click.FloatRange(0.01, 0.9),
-    default=0.2,
-    help="Share of documents to judge on.",
+    "--validation", type=options.SHARE, default=0.2, help="Share of documents to judge on."
 )
 @options.seed
-@options.device
-@options.quiet
-@options.json_output
+@options.usual
 def tune(
     corpus: dict[str, Any],
     counting: dict[str, Any],
@@ -74,11 +69,7 @@ def tune(
     choose_device(device, "tune")
     silent = quiet or json
     split = count_split(
-        documents,
-        Counting(**counting),
-        test_share=validation,
-        seed=seed,
-        shown=not quiet,
+        documents, Counting(**counting), test_share=validation, seed=seed, shown=not quiet
     )
     remark_reading(documents.report, quiet=quiet, json=json)
     remark_split(split, "judge on", quiet=silent)

@@ -14,13 +14,7 @@ from scipy.sparse import csr_array, vstack
 from docboltz.bundles import Bundle
 from docboltz.errors import InvalidCorpus, is_whole, require
 from docboltz.files import StrPath
-from docboltz.search.documents import (
-    DOCUMENTS,
-    RECORDS,
-    DocumentWriter,
-    StoredDocument,
-    is_text,
-)
+from docboltz.search.documents import DOCUMENTS, RECORDS, DocumentWriter, StoredDocument, is_text
 from docboltz.search.vectors import checked_vectors, unit_vectors
 from docboltz.search.words import FILES as WORD_FILES
 from docboltz.search.words import WordIndex
