@@ -13,7 +13,7 @@ import pytest
 import docboltz
 from docboltz import OverReplicatedSoftmax, Pretraining, ReplicatedSoftmax
 from docboltz.answers import Topic
-from docboltz.cli.options import OptionNames
+from docboltz.cli.spelling import OptionNames
 from docboltz.corpus.document import Document
 from docboltz.corpus.text import TextAnalysis
 from docboltz.errors import (

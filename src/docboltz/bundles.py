@@ -121,11 +121,8 @@ class Bundle:
 
     def read(self, opened: Opened, name: str) -> bytes:
         """The bytes of a file, if they are those that were saved."""
-        try:
+        with self._reading(opened, name):
             data = opened.file(name).read_bytes()
-        except OSError as error:
-            reason = error.strerror
-            raise self.damaged(opened.folder, f"{name} cannot be read ({reason})") from error
         if hashlib.sha256(data).hexdigest() != opened.files[name].sha256:
             raise self.damaged(opened.folder, f"{name} was changed after it was saved")
         return data
@@ -133,10 +130,8 @@ class Bundle:
     def verify(self, opened: Opened) -> None:
         """Read all files and compare them with the manifest."""
         for name, recorded in opened.files.items():
-            try:
+            with self._reading(opened, name):
                 same = Fingerprint.of(opened.file(name)) == recorded
-            except OSError as error:
-                raise self.damaged(opened.folder, f"{name} cannot be read") from error
             if not same:
                 raise self.damaged(opened.folder, f"{name} was changed after it was saved")
 
@@ -206,6 +201,14 @@ class Bundle:
     def damaged(self, folder: StrPath, what: str) -> InvalidModelFile:
         """An error for a bundle that is not as it was saved."""
         return self.unusable(folder, f"is damaged: {what}")
+
+    @contextmanager
+    def _reading(self, opened: Opened, name: str) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            reason = f"{name} cannot be read ({error.strerror})"
+            raise self.damaged(opened.folder, reason) from error
 
     def _manifest(self, folder: Path) -> Opened:
         content = self._described(folder / self.manifest)

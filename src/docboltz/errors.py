@@ -151,20 +151,11 @@ class MissingPackageWarning(UserWarning):
 
 
 def require(
-    condition: bool,
-    owner: str,
-    name: str,
-    expected: str,
-    got: object,
-    *,
-    hint: str = "",
-    settings: Sequence[str] = (),
+    condition: bool, owner: str, name: str, expected: str, got: object, **hint: Any
 ) -> None:
-    """Raise InvalidParameter unless a setting is as expected."""
+    """Raise InvalidParameter, perhaps with hint and settings, unless a setting is as expected."""
     if not condition:
-        raise InvalidParameter(
-            owner=owner, name=name, expected=expected, got=got, hint=hint, settings=settings
-        )
+        raise InvalidParameter(owner=owner, name=name, expected=expected, got=got, **hint)
 
 
 def shown(value: object) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from docboltz import __version__
-from docboltz.cli.options import OptionNames
+from docboltz.cli.spelling import OptionNames
 from docboltz.errors import DocboltzError
 from docboltz.progress import printable
 

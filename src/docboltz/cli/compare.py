@@ -10,6 +10,7 @@ import click
 
 from docboltz.cli import options
 from docboltz.cli.counting import counts_words
+from docboltz.cli.options import option
 from docboltz.cli.output import print_json, print_table, remark, remark_reading, remark_split
 from docboltz.cli.reading import reads_corpus
 
@@ -17,23 +18,12 @@ from docboltz.cli.reading import reads_corpus
 @reads_corpus
 @counts_words
 @click.command()
-@click.option(
-    "--models",
-    default="ors,rs,docnade,lda,lsi,tfidf",
-    help="Names split by commas; unigram is one more.",
-)
-@click.option("--out", "-o", type=options.PATH, default="compare", help="For the reports.")
-@click.option(
-    "--test", multiple=True, help="Documents to test on, read as CORPUS is; repeat it for several."
-)
-@click.option(
-    "--test-share",
-    type=options.SHARE,
-    default=0.2,
-    help="Else this share of CORPUS, drawn by seed.",
-)
-@click.option("--topics", type=options.COUNT, default=128, help="Number of topics of each model.")
-@click.option("--latent-words", default="auto", help="Of ors, per document: auto, or a number.")
+@option("--models", "Names split by commas; unigram is one more.", "ors,rs,docnade,lda,lsi,tfidf")
+@option("--out -o", "For the reports.", "compare", options.PATH)
+@option("--test", "Documents to test on, read as CORPUS is; repeat it for several.", multiple=True)
+@option("--test-share", "Else this share of CORPUS, drawn by seed.", 0.2, options.SHARE)
+@option("--topics", "Number of topics of each model.", 128, options.COUNT)
+@option("--latent-words", "Of ors, per document: auto, or a number.", "auto")
 @options.recipe(
     None,
     "quick is contrastive divergence: minutes, no perplexity. By default full on a GPU and quick "

@@ -8,48 +8,23 @@ from typing import Any
 import click
 
 from docboltz.cli.groups import with_group
+from docboltz.cli.options import flag, option
 
-COUNTING: tuple[click.Parameter, ...] = (
-    click.Option(
-        ["--words"],
-        type=click.IntRange(min=2),
-        default=5000,
-        help="Most words to keep in the vocabulary.",
-    ),
-    click.Option(
-        ["--min-df"],
-        type=float,
-        default=2,
-        help="Drop words in fewer documents (share if below 1).",
-    ),
-    click.Option(
-        ["--max-df"],
-        type=float,
-        default=0.5,
-        help="Drop words in more documents (share if 1 or below).",
-    ),
-    click.Option(
-        ["--language"],
-        default="english",
-        help="Stop words and stems: english, german, fr, …, or none.",
-    ),
-    click.Option(
-        ["--stop-words"],
+COUNTING = (
+    option("--words", "Most words to keep in the vocabulary.", 5000, click.IntRange(min=2)),
+    option("--min-df", "Drop words in fewer documents (share if below 1).", 2, float),
+    option("--max-df", "Drop words in more documents (share if 1 or below).", 0.5, float),
+    option("--language", "Stop words and stems: english, german, fr, …, or none.", "english"),
+    option(
+        "--stop-words",
+        "More stop words, one a line.",
         type=click.Path(exists=True, dir_okay=False, path_type=Path),
         metavar="FILE",
-        help="More stop words, one a line.",
     ),
-    click.Option(["--no-stop-words"], is_flag=True, help="Do without the language's stop words."),
-    click.Option(["--stem/--no-stem"], default=True, help="Count words by the language's stems."),
-    click.Option(
-        ["--pretokenised"], is_flag=True, help="Text is words split by spaces: only count them."
-    ),
-    click.Option(
-        ["--ngrams"],
-        type=click.IntRange(1, 2),
-        default=1,
-        help='2 counts pairs of words too, such as "new york".',
-    ),
+    flag("--no-stop-words", "Do without the language's stop words."),
+    option("--stem/--no-stem", "Count words by the language's stems.", True),
+    flag("--pretokenised", "Text is words split by spaces: only count them."),
+    option("--ngrams", '2 counts pairs of words too, such as "new york".', 1, click.IntRange(1, 2)),
 )
 
 

@@ -7,16 +7,15 @@ from pathlib import Path
 import click
 
 from docboltz.cli import options
+from docboltz.cli.options import option
 from docboltz.cli.output import count_of, print_json, print_table, remark
 
 
 @click.command()
 @click.argument("name", required=False, metavar="NAME", help="Fetch this one.")
-@click.option("--out", "-o", type=options.PATH, help="Write it as JSON Lines to this file.")
-@click.option(
-    "--part", type=click.Choice(("train", "test", "all")), default="all", help="Of the collection."
-)
-@click.option("--path", type=options.PATH, help="Where the data is, if it is not to be fetched.")
+@option("--out -o", "Write it as JSON Lines to this file.", type=options.PATH)
+@option("--part", "Of the collection.", "all", click.Choice(("train", "test", "all")))
+@option("--path", "Where the data is, if it is not to be fetched.", type=options.PATH)
 @options.as_json
 @options.quiet
 def datasets(

@@ -7,14 +7,15 @@ from pathlib import Path
 import click
 
 from docboltz.cli import options
+from docboltz.cli.options import option
 from docboltz.cli.output import print_answer, print_table, remark
 
 
 @click.command()
-@click.option("--dataset", default="20newsgroups", help="20newsgroups or docstrings.")
-@click.option("--path", type=options.PATH, help="20 Newsgroups on this machine, not to be fetched.")
-@click.option("--topics", type=options.COUNT, default=128, help="Number of topic units.")
-@click.option("--updates", type=options.COUNT, default=3000, help="Minibatches to learn from.")
+@option("--dataset", "20newsgroups or docstrings.", "20newsgroups")
+@option("--path", "20 Newsgroups on this machine, not to be fetched.", type=options.PATH)
+@option("--topics", "Number of topic units.", 128, options.COUNT)
+@option("--updates", "Minibatches to learn from.", 3000, options.COUNT)
 @options.device
 @options.quiet
 def demo(

@@ -11,15 +11,10 @@ from typing import Any
 import click
 
 from docboltz.cli import options
-from docboltz.cli.output import (
-    count_of,
-    print_json,
-    print_table,
-    remark,
-    remark_empty,
-    remark_reading,
-)
+from docboltz.cli.options import flag, option
+from docboltz.cli.output import as_json, count_of, print_json, print_table, remark
 from docboltz.cli.reading import reads_corpus
+from docboltz.cli.spelling import OptionNames
 
 FEW = 100
 
@@ -27,16 +22,9 @@ FEW = 100
 @reads_corpus
 @click.command()
 @options.model_folder
-@click.option(
-    "--documents",
-    type=options.COUNT,
-    default=1000,
-    help="Most documents to measure on, chosen at random.",
-)
-@click.option(
-    "--method", type=click.Choice(("exact", "bound", "importance")), help="By default the best one."
-)
-@click.option("--yes", "-y", is_flag=True, help="Do not ask whether a figure is worth its time.")
+@option("--documents", "Most documents to measure on, chosen at random.", 1000, options.COUNT)
+@option("--method", "By default the best one.", type=click.Choice(("exact", "bound", "importance")))
+@flag("--yes -y", "Do not ask whether a figure is worth its time.")
 @options.seed
 @options.usual
 def perplexity(
@@ -60,22 +48,22 @@ def perplexity(
     from docboltz.device import choose_device
     from docboltz.errors import InvalidParameter, NoDensityWarning
     from docboltz.estimator.density import no_density
+    from docboltz.indexing import count_documents
     from docboltz.text_model import TextModel
 
     text_model = TextModel.open(model, device=device)
     read = text_model.read(**corpus)
     rough = not text_model.estimator.has_density_
     if rough:
-        remark(f"warning: {no_density(options.OptionNames(['recipe']))}", quiet=quiet)
+        remark(f"warning: {no_density(OptionNames(['recipe']))}", quiet=quiet)
         if not yes and not (sys.stdin.isatty() and click.confirm("Measure it all the same?")):
             raise InvalidParameter(
                 "Nothing was measured.",
                 hint="Add {yes} for a figure all the same.",
                 settings=["yes"],
             )
-    counts = text_model.count(read)
-    remark_reading(read.report, quiet=quiet, json=json)
-    remark_empty(counts.n_empty, quiet=quiet)
+    how = {"analysis": text_model.analysis, "vocabulary": text_model.vocabulary}
+    counts = count_documents(read, None, verbose=not quiet, **how)
     n = min(documents, len(counts) - counts.n_empty)
     remark(f"Measuring {count_of(n, 'document')} …", quiet=quiet or json)
     if n > FEW and choose_device(device, "docboltz perplexity").type == "cpu":
@@ -90,14 +78,8 @@ def perplexity(
     if found.unigram is not None and found.value > found.unigram:
         remark("It predicts worse than the frequencies of words alone: train longer.", quiet=quiet)
     if json:
-        print_json(
-            {
-                **found.to_dict(),
-                "contrastive_divergence_only": rough,
-                "without_words": counts.n_empty,
-                "read": read.report.to_dict(),
-            }
-        )
+        about = {**as_json(read, counts), "contrastive_divergence_only": rough}
+        print_json({**about, **found.to_dict()})
         return
     rows = [[type(text_model.estimator).__name__, f"{found.value:,.1f}", _error(found.error)]]
     rows += [["  from the choice of documents", "", _error(found.documents_error)]]

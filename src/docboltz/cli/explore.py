@@ -7,13 +7,14 @@ from pathlib import Path
 import click
 
 from docboltz.cli import options
+from docboltz.cli.options import option
 from docboltz.cli.output import print_answer, print_json, remark, remark_unknown
 
 
 @click.command()
 @options.model_folder
-@click.option("--number", type=options.COUNT, help="Show only so many, none that repeats another.")
-@click.option("--words", type=click.IntRange(1, 20), default=10, help="Words per topic.")
+@option("--number", "Show only so many, none that repeats another.", type=options.COUNT)
+@option("--words", "Words per topic.", 10, click.IntRange(1, 20))
 @options.as_json
 def topics(model: Path, number: int | None, words: int, json: bool) -> None:
     """Show the words of each topic, sharpest topic first.

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from docboltz.cli import options
+from docboltz.cli.options import flag, option
 from docboltz.cli.output import as_json, count_of, print_json, remark
 from docboltz.cli.reading import reads_corpus
 
@@ -15,19 +16,15 @@ from docboltz.cli.reading import reads_corpus
 @reads_corpus
 @click.command()
 @options.model_folder
-@click.option(
-    "--out",
-    "-o",
-    type=options.PATH,
-    required=True,
-    help="features.parquet, features.csv or features.npy.",
+@option(
+    "--out -o", "features.parquet, features.csv or features.npy.", type=options.PATH, required=True
 )
-@click.option("--wide", is_flag=True, help="A Parquet column for each feature, not one of lists.")
-@click.option(
+@flag("--wide", "A Parquet column for each feature, not one of lists.")
+@option(
     "--inference",
-    type=click.Choice(("fast", "mean_field")),
-    default="fast",
-    help="How topics are inferred; mean_field takes longer.",
+    "How topics are inferred; mean_field takes longer.",
+    "fast",
+    click.Choice(("fast", "mean_field")),
 )
 @options.usual
 def transform(

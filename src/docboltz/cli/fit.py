@@ -9,6 +9,7 @@ import click
 
 from docboltz.cli import options
 from docboltz.cli.counting import counts_words
+from docboltz.cli.options import flag, option
 from docboltz.cli.output import count_of, print_json, remark
 from docboltz.cli.reading import reads_corpus
 
@@ -16,21 +17,14 @@ from docboltz.cli.reading import reads_corpus
 @reads_corpus
 @counts_words
 @click.command()
-@click.option("--out", "-o", type=options.PATH, required=True, help="Folder for the model.")
-@click.option("--replace", is_flag=True, help="Replace the model in that folder, if there is one.")
-@click.option("--topics", type=options.COUNT, default=128, help="Number of topic units.")
-@click.option(
-    "--latent-words", default="auto", help="Latent words per document: auto, or a number (0: none)."
-)
+@option("--out -o", "Folder for the model.", type=options.PATH, required=True)
+@flag("--replace", "Replace the model in that folder, if there is one.")
+@option("--topics", "Number of topic units.", 128, options.COUNT)
+@option("--latent-words", "Latent words per document: auto, or a number (0: none).", "auto")
 @options.recipe("quick", "full is quick, then maximum likelihood: better.")
 @options.updates
-@click.option(
-    "--validation",
-    type=click.FloatRange(0, 0.9),
-    default=0,
-    help="Share of documents to hold out and stop on.",
-)
-@click.option("--restart", is_flag=True, help="Start anew instead of going on after an interrupt.")
+@option("--validation", "Share of documents to hold out and stop on.", 0, click.FloatRange(0, 0.9))
+@flag("--restart", "Start anew instead of going on after an interrupt.")
 @options.seed
 @options.usual
 def fit(

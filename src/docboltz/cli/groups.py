@@ -12,19 +12,22 @@ from click.core import ParameterSource
 def with_group(
     command: click.Command,
     name: str,
-    group: Sequence[click.Parameter],
+    group: Sequence[Callable[[Any], Any]],
     make: Callable[..., dict[str, Any]],
 ) -> click.Command:
-    """Put a group's options after a command's arguments; it gets what `make` makes of them."""
-    run = command.callback
+    """Add a group's options after a command's arguments; it gets what `make` makes of them."""
+    run, own = command.callback, command.params
     assert run is not None
+    command.params = []
+    for add in group:
+        add(command)
+    names = [str(parameter.name) for parameter in command.params]
 
     def filled(**given: Any) -> None:
-        run(**{name: make(**{str(p.name): given.pop(str(p.name)) for p in group})}, **given)
+        run(**{name: make(**{each: given.pop(each) for each in names})}, **given)
 
-    of_command = command.params
-    first = [p for p in of_command if isinstance(p, click.Argument)]
-    command.params = [*first, *group, *(p for p in of_command if p not in first)]
+    arguments = [parameter for parameter in own if isinstance(parameter, click.Argument)]
+    command.params = [*arguments, *command.params, *(p for p in own if p not in arguments)]
     command.callback = filled
     return command
 

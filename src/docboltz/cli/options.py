@@ -1,92 +1,51 @@
-"""Arguments and options that several commands share, and how messages name options."""
+"""Arguments and options that several commands share, and what some of them hold."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
 import click
 
-from docboltz.errors import Spelling, require
+from docboltz.errors import require
 
 RECIPES = ("quick", "full", "density", "paper")
 """As in `docboltz.training.recipes`, which would take seconds to import."""
-CALLED = {
-    "n_components": "topics",
-    "max_words": "words",
-    "random_state": "seed",
-    "share": "validation",
-    "n": "top",
-}
-"""Options that are not named as the parameters of Python are."""
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
-VERB = "TextModel."
-QUOTES = "'\""
 PATH = click.Path(path_type=Path)
 COUNT = click.IntRange(min=1)
 SHARE = click.FloatRange(0.01, 0.9)
 
+
+def option(names: str, help: str, default: Any = ..., type: Any = None, **how: Any) -> Decorator:
+    """An option, whose names are split by spaces; without default it is None."""
+    if default is not ...:
+        how["default"] = default
+    return click.option(*names.split(), help=help, type=type, **how)
+
+
+def flag(names: str, help: str) -> Decorator:
+    """An option without a value."""
+    return click.option(*names.split(), help=help, is_flag=True)
+
+
 model_folder = click.argument(
     "model", type=PATH, metavar="MODEL", help="Folder of a model made by 'docboltz fit'."
 )
-quiet = click.option("--quiet", "-q", is_flag=True, help="No progress, no remarks.")
-as_json = click.option("--json", is_flag=True, help="Print the answer as JSON.")
-device = click.option("--device", default="auto", help="auto, cpu or cuda.")
-seed = click.option(
-    "--seed",
-    type=click.IntRange(0, 2**32 - 1),
-    default=0,
-    help="Same seed, same machine: same numbers.",
-)
-updates = click.option(
+quiet = flag("--quiet -q", "No progress, no remarks.")
+as_json = flag("--json", "Print the answer as JSON.")
+device = option("--device", "auto, cpu or cuda.", "auto")
+seed = option("--seed", "Same seed, same machine: same numbers.", 0, click.IntRange(0, 2**32 - 1))
+updates = option(
     "--updates",
+    "Minibatches of each phase of training (sweeps of LDA), instead of the recipe's.",
     type=COUNT,
-    help="Minibatches of each phase of training (sweeps of LDA), instead of the recipe's.",
 )
-by = click.option(
-    "--by",
-    type=click.Choice(("both", "topics", "words")),
-    default="both",
-    help="What a document's score counts.",
+by = option(
+    "--by", "What a document's score counts.", "both", click.Choice(("both", "topics", "words"))
 )
-
-
-class OptionNames(Spelling):
-    """The options of one command, in messages: `--min-df` where Python has `min_df`.
-
-    >>> names = OptionNames(["min_df", "stem", "words"])
-    >>> names.subject("count", "min_df"), names.setting("stem=False"), names.setting("max_words")
-    ('--min-df', '--no-stem', '--words')
-    >>> names.subject("FixedLatentWords", "m"), names.setting("TextModel.fit")
-    ("The 'm' parameter of FixedLatentWords", "'docboltz fit'")
-    """
-
-    def __init__(self, parameters: Iterable[str]) -> None:
-        self._parameters = set(parameters)
-
-    def _option(self, name: str) -> str | None:
-        called = CALLED.get(name, name)
-        found = next((each for each in (called, name) if each in self._parameters), None)
-        return None if found is None else found.replace("_", "-")
-
-    def subject(self, owner: str, name: str) -> str:
-        """The option, or the parameter where the command has no such option."""
-        option = self._option(name)
-        return super().subject(owner, name) if option is None else f"--{option}"
-
-    def setting(self, mention: str) -> str:
-        """The option with its value, as it is typed."""
-        if mention.startswith(VERB):
-            return f"'docboltz {mention.removeprefix(VERB)}'"
-        name, equals, value = mention.partition("=")
-        option = self._option(name)
-        if option is None:
-            return mention
-        if not equals or value == "True":
-            return f"--{option}"
-        return f"--no-{option}" if value == "False" else f"--{option} {value.strip(QUOTES)}"
 
 
 def usual(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -96,12 +55,12 @@ def usual(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def top(n: int) -> Decorator:
     """How many to show: n unless something else is said."""
-    return click.option("--top", "-k", type=COUNT, default=n, help="How many to show.")
+    return option("--top -k", "How many to show.", n, COUNT)
 
 
 def recipe(default: str | None, help: str) -> Decorator:
     """How to train."""
-    return click.option("--recipe", type=click.Choice(RECIPES), default=default, help=help)
+    return option("--recipe", help, default, click.Choice(RECIPES))
 
 
 def whole_numbers(name: str, given: str, least: int) -> list[int]:

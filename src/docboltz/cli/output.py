@@ -79,13 +79,6 @@ def remark_reading(report: ReadReport, *, quiet: bool, json: bool) -> None:
         remark(line, quiet=quiet)
 
 
-def remark_empty(n: int, *, quiet: bool) -> None:
-    """Say how many documents hold nothing that the model knows."""
-    if n:
-        have = "document has" if n == 1 else "documents have"
-        remark(f"{n:,} {have} no word of the vocabulary", quiet=quiet)
-
-
 def remark_unknown(words: Sequence[str]) -> None:
     """Say which words of a query did not count."""
     if words:

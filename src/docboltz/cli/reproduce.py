@@ -8,28 +8,23 @@ from typing import Any
 import click
 
 from docboltz.cli import options
+from docboltz.cli.options import flag, option
 from docboltz.cli.output import remark
 
 
 @click.command()
-@click.option(
-    "--out", "-o", type=options.PATH, required=True, help="Folder for results; may hold some."
+@option("--out -o", "Folder for results; may hold some.", type=options.PATH, required=True)
+@flag("--quick", "A reduced run, minutes on a CPU, that says so.")
+@option("--seeds", "Times each model is trained: 3, or 1 if quick.", type=options.COUNT)
+@option("--counts", "Folder with counted documents; no text is needed then.", type=options.PATH)
+@flag("--save-counts", "Only count: --out is a folder for --counts.")
+@option("--path", "20 Newsgroups on this machine, not to be fetched.", type=options.PATH)
+@option(
+    "--rcv1", "Folder with Reuters: counts.npz, topics.npz, topic_names.txt.", type=options.PATH
 )
-@click.option("--quick", is_flag=True, help="A reduced run, minutes on a CPU, that says so.")
-@click.option("--seeds", type=options.COUNT, help="Times each model is trained: 3, or 1 if quick.")
-@click.option(
-    "--counts", type=options.PATH, help="Folder with counted documents; no text is needed then."
-)
-@click.option("--save-counts", is_flag=True, help="Only count: --out is a folder for --counts.")
-@click.option("--path", type=options.PATH, help="20 Newsgroups on this machine, not to be fetched.")
-@click.option(
-    "--rcv1",
-    type=options.PATH,
-    help="Folder with Reuters: counts.npz, topics.npz, topic_names.txt.",
-)
-@click.option("--part", default="1/1", help="I/N: the I-th of N parts, for several machines.")
-@click.option("--only", default="", help="Only trials whose name contains this.")
-@click.option("--report-only", is_flag=True, help="Run nothing, write the report anew.")
+@option("--part", "I/N: the I-th of N parts, for several machines.", "1/1")
+@option("--only", "Only trials whose name contains this.", "")
+@flag("--report-only", "Run nothing, write the report anew.")
 @options.device
 @options.quiet
 def reproduce(

@@ -10,6 +10,7 @@ import click
 from docboltz.cli import options
 from docboltz.cli.counting import counts_words
 from docboltz.cli.groups import given_options
+from docboltz.cli.options import option
 from docboltz.cli.output import print_json, print_table, remark, remark_reading, remark_split
 from docboltz.cli.reading import reads_corpus
 
@@ -17,22 +18,16 @@ from docboltz.cli.reading import reads_corpus
 @reads_corpus
 @counts_words
 @click.command()
-@click.option("--topics", default="64,128,256", help="Numbers of topics to try, split by commas.")
-@click.option(
-    "--latent",
-    default="0,50,100",
-    help="Numbers of latent words to try; 0 is the Replicated Softmax.",
-)
-@click.option(
+@option("--topics", "Numbers of topics to try, split by commas.", "64,128,256")
+@option("--latent", "Numbers of latent words to try; 0 is the Replicated Softmax.", "0,50,100")
+@option(
     "--by",
+    "By default retrieval where there are labels, else likelihood.",
     type=click.Choice(("retrieval", "classification", "likelihood")),
-    help="By default retrieval where there are labels, else likelihood.",
 )
 @options.recipe(None, "By default quick, for the likelihood full.")
 @options.updates
-@click.option(
-    "--validation", type=options.SHARE, default=0.2, help="Share of documents to judge on."
-)
+@option("--validation", "Share of documents to judge on.", 0.2, options.SHARE)
 @options.seed
 @options.usual
 def tune(
