@@ -38,12 +38,16 @@ class Hit:
     matches: tuple[Span, ...] = ()
     """Where words of the query stand in the text: begin and end of each."""
 
-    def snippet(self, width: int = SHOWN_CHARACTERS, mark: tuple[str, str] = ("", "")) -> str:
-        """The piece of the text that has most of the query's words, these between marks."""
-        return self.shown(width, mark, str)
+    def snippet(
+        self,
+        width: int = SHOWN_CHARACTERS,
+        mark: tuple[str, str] = ("", ""),
+        clean: Callable[[str], str] = str,
+    ) -> str:
+        """The piece of the text that has most of the query's words, these between marks.
 
-    def shown(self, width: int, mark: tuple[str, str], clean: Callable[[str], str]) -> str:
-        """The same with all but the marks made fit for where it is shown."""
+        `clean` makes all but the marks fit for where it is shown.
+        """
         begin = best_window(self.matches, width) if len(self.text) > width else 0
         return marked(self.text, self.matches, begin, begin + width, mark, clean)
 
@@ -160,7 +164,7 @@ class Hits(Answer[Hit]):
 
     def row(self, item: Hit, mark: tuple[str, str], clean: Callable[[str], str]) -> list[str]:
         """Score, id, labels and the best piece of the text."""
-        shown = item.shown(SHOWN_CHARACTERS, mark, clean)
+        shown = item.snippet(SHOWN_CHARACTERS, mark, clean)
         return [f"{item.score:.3f}", clean(item.id), clean(", ".join(item.labels)), shown]
 
 

@@ -8,6 +8,7 @@ there.
 
 from __future__ import annotations
 
+import copyreg
 import math
 import sys
 import warnings
@@ -61,13 +62,7 @@ class DocboltzError(Exception):
 
     def __reduce__(self) -> Any:
         # Exceptions are pickled by their arguments, which forgets the fields.
-        return _revived, (type(self), self.args, vars(self))
-
-
-def _revived(kind: type[DocboltzError], args: tuple[Any, ...], state: dict[str, Any]) -> Any:
-    error = kind.__new__(kind, *args)
-    vars(error).update(state)
-    return error
+        return copyreg.__newobj__, (type(self), *self.args), vars(self)  # type: ignore[attr-defined]
 
 
 class InvalidParameter(DocboltzError, ValueError):
@@ -156,6 +151,12 @@ def require(
     """Raise InvalidParameter, perhaps with hint and settings, unless a setting is as expected."""
     if not condition:
         raise InvalidParameter(owner=owner, name=name, expected=expected, got=got, **hint)
+
+
+def require_count(value: object, owner: str, name: str) -> None:
+    """Raise InvalidParameter unless a setting is a whole number of at least 1."""
+    ok = is_whole(value) and value >= 1  # type: ignore[operator]
+    require(ok, owner, name, "a whole number of at least 1", value)
 
 
 def shown(value: object) -> str:

@@ -26,8 +26,7 @@ from docboltz.errors import (
     LanguageWarning,
     OtherRun,
     TrainingDiverged,
-    is_whole,
-    require,
+    require_count,
     warn_user,
 )
 from docboltz.estimator.base import TopicModel
@@ -146,8 +145,7 @@ def softmax_model(
     topics: int, *, recipe: str, updates: int | None, validation: float, **settings: Any
 ) -> OverReplicatedSoftmax:
     """An untrained model; `updates` are the minibatches of each of the recipe's phases."""
-    whole = is_whole(topics) and topics >= 1
-    require(whole, "TextModel.fit", "topics", "a whole number of at least 1", topics)
+    require_count(topics, "TextModel.fit", "topics")
     held_out = Validation(share=validation) if validation else None
     phases = find_recipe(recipe, "TextModel.fit")
     changed: Any = {} if updates is None else with_updates(phases, updates)

@@ -20,22 +20,12 @@ from docboltz.errors import DocboltzError
 from docboltz.progress import printable
 
 INTERRUPTED = 130  # what a shell reports for a command that Ctrl-C ended
-MODULES = {
-    "fit": "fit",
-    "topics": "explore",
-    "search": "find",
-    "similar": "find",
-    "words": "explore",
-    "transform": "features",
-    "index": "index",
-    "perplexity": "density",
-    "compare": "compare",
-    "tune": "tune",
-    "datasets": "data",
-    "demo": "demo",
-    "reproduce": "reproduce",
-}
-"""Where each command is, in the order of the help."""
+COMMANDS = (
+    "fit", "topics", "search", "similar", "words", "transform", "index", "perplexity", "compare",
+    "tune", "datasets", "demo", "reproduce",
+)  # fmt: skip
+MODULES = {"topics": "explore", "words": "explore", "search": "find", "similar": "find"}
+"""Where a command is that has no module of its own name."""
 
 
 class Commands(click.Group):
@@ -43,13 +33,14 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Their names."""
-        return list(MODULES)
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """The command of that name."""
-        if name not in MODULES:
+        if name not in COMMANDS:
             return None
-        command: click.Command = getattr(import_module(f"docboltz.cli.{MODULES[name]}"), name)
+        module = import_module(f"docboltz.cli.{MODULES.get(name, name)}")
+        command: click.Command = getattr(module, name)
         return command
 
     def invoke(self, ctx: click.Context) -> Any:

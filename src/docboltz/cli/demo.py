@@ -51,9 +51,7 @@ def demo(
         )
     try:
         remark(f"{name}: {len(data.train):,} documents, {len(model.vocabulary):,} words\n")
-        rows = [[f"{t.sharpness:.2f}", " ".join(t.words)] for t in model.topics(12, words=9)]
-        columns = {"bits": "right", "words": "left"}
-        print_table("A dozen of the topics, sharpest first", columns, rows)
+        print_answer(model.topics(12, words=9), "A dozen of the topics, sharpest first")
         with clock("three searches"):
             for query in QUERIES[name]:
                 print_answer(model.search(query, 4), f'Search: "{query}"')

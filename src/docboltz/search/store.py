@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
 from docboltz.bundles import Fingerprint, Opened
-from docboltz.errors import InvalidParameter, is_whole, require
+from docboltz.errors import InvalidParameter, require, require_count
 from docboltz.files import StrPath
 from docboltz.search.documents import StoredDocument, StoredDocuments
 from docboltz.search.nearest import Best, Queries, Weights, nearest
@@ -142,19 +142,21 @@ class SearchStore:
         takes has the row -1. A query's answer has the same bits in any batch and on any number of
         threads.
         """
+        require_count(k, "SearchStore.search", "k")
         vectors = checked_vectors(features, self.n_features, "SearchStore.search", "features")
         shape = (len(vectors), self.n_words)
         expected = f"sparse counts of shape {shape}"
         require(counts.shape == shape, "SearchStore.search", "counts", expected, counts.shape)
         excluded = self._checked_rows(exclude_rows, "search", "exclude_rows")
         queries = Queries(unit_vectors(vectors, self.mean), self.words.vectors(counts))
-        return self._nearest(queries, _checked_k(k), excluded, by)
+        return self._nearest(queries, k, excluded, by)
 
     def similar(self, rows: ArrayLike, k: int, *, by: By = "both") -> Best:
         """As `search`, for documents of the collection; none is among its own hits."""
+        require_count(k, "SearchStore.similar", "k")
         own = self._checked_rows(rows, "similar", "rows")
         queries = Queries(np.array(self.features[own]), self.words_of(own))
-        found = self._nearest(queries, _checked_k(k) + 1, own[:0], by)
+        found = self._nearest(queries, k + 1, own[:0], by)
         if not found.rows.shape[1]:  # no document has a known word
             return found
         others = found.rows != own[:, None]
@@ -204,11 +206,6 @@ class SearchStore:
         expected = f"a list of rows from 0 to {self.n_documents - 1}"
         require(fits, f"SearchStore.{method}", name, expected, rows)
         return array.astype(np.int64)
-
-
-def _checked_k(k: int) -> int:
-    require(is_whole(k) and k >= 1, "SearchStore", "k", "a whole number of at least 1", k)
-    return int(k)
 
 
 def _mean(values: list[float], n_features: int) -> Floats:

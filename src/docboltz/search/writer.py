@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
-from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, vstack
 
 from docboltz.bundles import Bundle
-from docboltz.errors import InvalidCorpus, is_whole, require
+from docboltz.errors import InvalidCorpus, require, require_count
 from docboltz.files import StrPath
 from docboltz.search.documents import DOCUMENTS, RECORDS, DocumentWriter, StoredDocument, is_text
 from docboltz.search.vectors import checked_vectors, unit_vectors
@@ -56,8 +55,7 @@ class StoreWriter:
         `check` is called when all is written, and may still refuse.
         """
         for name, size in (("n_features", n_features), ("n_words", n_words)):
-            whole = is_whole(size) and size >= 1
-            require(whole, "StoreWriter", name, "a whole number of at least 1", size)
+            require_count(size, "StoreWriter", name)
         self.path, self.model = path, model
         self.n_features, self.n_words = int(n_features), int(n_words)
         self.mean = None
@@ -118,12 +116,7 @@ class StoreWriter:
         self._ids |= new_ids
         self.n_documents += len(documents)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         if kind is None:
             with self._at_exit:
                 self._finish()
