@@ -19,6 +19,10 @@ MARK = ("<mark>", "</mark>")
 
 Item = TypeVar("Item")
 Span = tuple[int, int]
+Mark = tuple[str, str]
+"""What is put before and behind a word that was searched for."""
+Clean = Callable[[str], str]
+"""Makes text fit for where it is shown."""
 
 
 @dataclass(frozen=True)
@@ -39,10 +43,7 @@ class Hit:
     """Where words of the query stand in the text: begin and end of each."""
 
     def snippet(
-        self,
-        width: int = SHOWN_CHARACTERS,
-        mark: tuple[str, str] = ("", ""),
-        clean: Callable[[str], str] = str,
+        self, width: int = SHOWN_CHARACTERS, mark: Mark = ("", ""), clean: Clean = str
     ) -> str:
         """The piece of the text that has most of the query's words, these between marks.
 
@@ -119,16 +120,14 @@ class Answer(list[Item]):
         self.unknown = tuple(unknown)
         """Words of the question that the model does not know."""
 
-    def row(self, item: Item, mark: tuple[str, str], clean: Callable[[str], str]) -> list[str]:
+    def row(self, item: Item, mark: Mark, clean: Clean) -> list[str]:
         """The cells of one item; `clean` makes texts fit for where they are shown."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.title}: {len(self)})"
 
-    def table(
-        self, mark: tuple[str, str], clean: Callable[[str], str]
-    ) -> tuple[dict[str, str], list[list[str]]]:
+    def table(self, mark: Mark, clean: Clean) -> tuple[dict[str, str], list[list[str]]]:
         """Headings and rows, without columns in which nothing stands."""
         rows = [self.row(item, mark, clean) for item in self]
         kept = [i for i in range(len(self.columns)) if not rows or any(row[i] for row in rows)]
@@ -162,7 +161,7 @@ class Hits(Answer[Hit]):
 
     columns: ClassVar[Columns] = {"score": "right", "id": "left", "labels": "left", "text": "cut"}
 
-    def row(self, item: Hit, mark: tuple[str, str], clean: Callable[[str], str]) -> list[str]:
+    def row(self, item: Hit, mark: Mark, clean: Clean) -> list[str]:
         """Score, id, labels and the best piece of the text."""
         shown = item.snippet(SHOWN_CHARACTERS, mark, clean)
         return [f"{item.score:.3f}", clean(item.id), clean(", ".join(item.labels)), shown]
@@ -178,7 +177,7 @@ class Topics(Answer[Topic]):
         "words": "left",
     }
 
-    def row(self, item: Topic, mark: tuple[str, str], clean: Callable[[str], str]) -> list[str]:
+    def row(self, item: Topic, mark: Mark, clean: Clean) -> list[str]:
         """Number, sharpness, activity and words."""
         figures = [str(item.number), f"{item.sharpness:.2f}", f"{item.activity:.0%}"]
         return [*figures, clean(" ".join(item.words))]
@@ -189,9 +188,7 @@ class ExpectedWords(Answer[ExpectedWord]):
 
     columns: ClassVar[Columns] = {"word": "left", "probability": "right", "lift": "right"}
 
-    def row(
-        self, item: ExpectedWord, mark: tuple[str, str], clean: Callable[[str], str]
-    ) -> list[str]:
+    def row(self, item: ExpectedWord, mark: Mark, clean: Clean) -> list[str]:
         """Word, probability and lift."""
         return [clean(item.word), f"{item.probability:.4f}", f"{item.lift:,.1f} ×"]
 
@@ -238,12 +235,7 @@ def best_window(matches: tuple[Span, ...], width: int) -> int:
 
 
 def marked(
-    text: str,
-    matches: tuple[Span, ...],
-    begin: int,
-    end: int,
-    mark: tuple[str, str],
-    clean: Callable[[str], str],
+    text: str, matches: tuple[Span, ...], begin: int, end: int, mark: Mark, clean: Clean
 ) -> str:
     """A piece of a text with its matches between marks; `clean` is applied to all but the marks."""
     end = min(end, len(text))

@@ -5,38 +5,46 @@ from __future__ import annotations
 import textwrap
 import unicodedata
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 
 Columns = Mapping[str, str]
-"""Headings, each with its side: "left" or "right", or "cut" for a last column of one line."""
+"""Headings, each with its side: "left" or "right", or "cut" for text that stays on one line."""
+NARROW = 12
+"""Places that a column of texts keeps."""
 
 
 def table_lines(
     columns: Columns, rows: Sequence[Sequence[str]], width: int | None = None
 ) -> list[str]:
-    """The headings and the rows; within `width`, the last column is cut or wrapped.
+    """The headings and the rows; within `width`, the widest texts are wrapped or cut.
 
     Letters of Asian scripts take two places, and control characters, such as marks, none.
 
     >>> table_lines({"n": "right", "text": "left"}, [["1", "one"], ["10", "日本"]])
     [' n  text', ' 1  one', '10  日本']
     """
-    widths = [max(map(cells, column)) for column in zip(columns, *rows, strict=True)]
-    room = None if width is None else max(8, width - sum(widths[:-1]) - 2 * len(widths[:-1]))
+    sides, table = list(columns.values()), [list(columns), *rows]
+    widths = [max(map(cells, column)) for column in zip(*table, strict=True)]
+
+    def first_to_shrink(column: int) -> tuple[bool, int]:
+        return sides[column] == "cut" and widths[column] > NARROW, widths[column]
+
+    texts = [i for i, side in enumerate(sides) if side != "right" and widths[i] > NARROW]
+    while texts and width is not None and sum(widths) + 2 * (len(widths) - 1) > width:
+        widest = max(texts, key=first_to_shrink)
+        widths[widest] -= 1
+        texts = [i for i in texts if widths[i] > NARROW]
     lines = []
-    for row in (list(columns), *rows):
-        padded = [
-            pad + cell if side == "right" else cell + pad
-            for side, cell, wide in zip(columns.values(), row, widths, strict=True)
-            for pad in [" " * (wide - cells(cell))]
-        ]
-        last = padded.pop().rstrip()
-        pieces = [last]
-        if room is not None and cells(last) > room:
-            cut = list(columns.values())[-1] == "cut"
-            pieces = [_shortened(last, room)] if cut else textwrap.wrap(last, room)
-        lead = "".join(f"{cell}  " for cell in padded)
-        lines += [lead + pieces[0], *(" " * cells(lead) + piece for piece in pieces[1:])]
-    return [line.rstrip() for line in lines]
+    for row in table:
+        cut = [_pieces(*cell) for cell in zip(row, widths, sides, strict=True)]
+        for pieces in zip_longest(*cut, fillvalue=""):
+            pads = [" " * (wide - cells(each)) for each, wide in zip(pieces, widths, strict=True)]
+            padded = (
+                pad + each if side == "right" else each + pad
+                for each, pad, side in zip(pieces, pads, sides, strict=True)
+            )
+            lines.append("  ".join(padded).rstrip())
+    return lines
 
 
 def cells(text: str) -> int:
@@ -54,7 +62,12 @@ def _cells(char: str) -> int:
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1
 
 
-def _shortened(text: str, room: int) -> str:
-    while cells(text) >= room:
+def _pieces(text: str, width: int, side: str) -> list[str]:
+    """A text in lines of that width, or the beginning of one that is to be cut."""
+    if cells(text) <= width:
+        return [text]
+    if side != "cut":
+        return textwrap.wrap(text, width)
+    while cells(text) >= width:
         text = text[:-1]
-    return f"{text}…"
+    return [f"{text}…"]

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from docboltz.progress import printable
 from docboltz.progress import remark as _remark
 from docboltz.text_table import Columns, table_lines
@@ -32,15 +34,8 @@ def remark(message: str, *, quiet: bool = False) -> None:
 
 def print_json(value: Any) -> None:
     """Print one JSON value on standard output, in UTF-8 whatever the terminal's encoding."""
-    text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
-    data = text.encode("utf-8", "backslashreplace")
-    stream = getattr(sys.stdout, "buffer", None)
-    if stream is None:
-        sys.stdout.write(text)
-    else:
-        sys.stdout.flush()
-        stream.write(data)
-        stream.flush()
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    click.echo(text.encode("utf-8", "backslashreplace"))
 
 
 def as_json(read: Documents, counts: Corpus) -> dict[str, Any]:
