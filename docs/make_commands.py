@@ -7,11 +7,12 @@ python docs/make_commands.py
 
 from __future__ import annotations
 
+import inspect
 import textwrap
 from pathlib import Path
 from typing import Any
 
-import typer
+import click
 
 from docboltz.cli.app import app
 
@@ -34,8 +35,8 @@ GUIDES = {
 
 def commands() -> dict[str, Any]:
     """Every command of the program, by name."""
-    found: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
-    return found
+    context = click.Context(app)
+    return {name: app.get_command(context, name) for name in app.list_commands(context)}
 
 
 def spellings(parameter: Any) -> list[str]:
@@ -45,7 +46,7 @@ def spellings(parameter: Any) -> list[str]:
 
 def page(name: str, command: Any) -> str:
     """The page of a command."""
-    summary, *rest = (command.help or "").strip().split("\n\n")
+    summary, *rest = inspect.cleandoc(command.help).split("\n\n")
     example = next(part for part in rest if part.startswith("Example:"))
     lines = [f"# docboltz {name}", "", _filled(summary)]
     for part in rest:
@@ -64,15 +65,14 @@ def page(name: str, command: Any) -> str:
 
 def _item(parameter: Any) -> str:
     names = ", ".join(f"`{name}`" for name in spellings(parameter)) or f"`{parameter.metavar}`"
-    notes = []
+    default = parameter.to_info_dict()["default"]
+    choices = ", ".join(f"`{choice}`" for choice in getattr(parameter.type, "choices", ()))
+    notes = [f"One of {choices}." if choices else "", parameter.help or ""]
     if parameter.required:
-        notes = ["Required."]
-    elif parameter.default not in (None, False, (), []) and spellings(parameter):
-        shown = parameter.default
-        if shown is True:
-            shown = spellings(parameter)[0]
-        notes = [f"Default: `{shown}`."]
-    return _filled(" ".join([f"{names}:", parameter.help or "", *notes]), "- ")
+        notes.append("Required.")
+    elif default not in (None, False, ()) and spellings(parameter):
+        notes.append(f"Default: `{spellings(parameter)[0] if default is True else default}`.")
+    return _filled(f"{names}: {' '.join(notes)}", "- ")
 
 
 def _filled(text: str, lead: str = "") -> str:
@@ -99,7 +99,7 @@ def overview() -> str:
         "",
     ]
     for name, command in commands().items():
-        summary = (command.help or "").strip().split("\n\n")[0]
+        summary = inspect.cleandoc(command.help).split("\n\n")[0]
         lines.append(
             _filled(f"[`docboltz {name}`](docboltz-{name}.md): {' '.join(summary.split())}", "- ")
         )

@@ -258,7 +258,9 @@ def test_a_model_that_could_not_be_indexed_is_kept_and_said_to_be(tmp_path, monk
         raise error
 
     monkeypatch.setattr(StoreWriter, "append", refuse)
-    with pytest.raises(type(error), match="is complete, but its documents cannot") as raised:
+    with pytest.raises(
+        type(error), match="is complete; to search its documents, index them"
+    ) as raised:
         fit(DOCUMENTS, tmp_path / "model")
     assert str(raised.value).startswith("The disk is full. The" if error.args else "the")
     assert docboltz.open(tmp_path / "model").topics()

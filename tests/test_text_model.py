@@ -1,5 +1,7 @@
 """The front door: text in; hits, topics, words and features out."""
 
+import json
+import shutil
 import subprocess
 import sys
 
@@ -8,13 +10,16 @@ import pytest
 
 import docboltz
 from docboltz.answers import Topic
+from docboltz.cli.spelling import OptionNames
 from docboltz.corpus.document import Document
 from docboltz.errors import (
     InvalidCorpus,
+    InvalidModelFile,
     InvalidParameter,
     LanguageWarning,
 )
-from docboltz.fitting import WORDS_PER_TOPIC
+from docboltz.fitting import KEPT_WORDS
+from docboltz.text_model import TextModel
 
 from .text_models import TEXTS, fitted
 
@@ -35,7 +40,7 @@ def test_topics_show_forms_not_stems(text_model):
     assert "player" in text_model.vocabulary.forms
     assert "player" in text_model.vocabulary.words
     assert sorted(topic.number for topic in topics) == [0, 1, 2]
-    assert all(len(topic.words) <= WORDS_PER_TOPIC for topic in topics)
+    assert all(len(topic.words) <= KEPT_WORDS for topic in topics)
     assert all(len(topic.words) <= 2 for topic in text_model.topics(words=2))
 
 
@@ -162,8 +167,8 @@ def test_index_makes_another_collection_the_one_that_is_searched():
     assert [(hit.id, hit.labels) for hit in model.search("butter")] == [("new", ("l",))]
 
 
-def test_asking_imports_neither_torch_nor_scikit_learn(text_model, tmp_path):
-    """Their import takes longer than any search."""
+def test_asking_imports_nothing_slow(text_model, tmp_path):
+    """Importing torch and scikit-learn takes longer than any search, and the others as long."""
     text_model.save(tmp_path / "model")
     code = (
         "import sys; from docboltz.cli.app import main; model = sys.argv[1]\n"
@@ -172,7 +177,9 @@ def test_asking_imports_neither_torch_nor_scikit_learn(text_model, tmp_path):
         "    sys.argv = ['docboltz', *ask]\n"
         "    try: main()\n"
         "    except SystemExit as end: assert end.code == 0\n"
-        "print(sorted({'torch', 'sklearn', 'pandas', 'matplotlib'} & set(sys.modules)))"
+        "slow = {'torch', 'sklearn', 'pandas', 'matplotlib', 'pyarrow', 'pydantic', 'rich',"
+        " 'asyncio', 'docboltz.corpus.readers', 'docboltz.cli.fit'}\n"
+        "print(sorted(slow & set(sys.modules)))"
     )
     command = [sys.executable, "-c", code, str(tmp_path / "model")]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -232,6 +239,44 @@ def test_reading_options_are_saved_and_used_again(tmp_path):
     other = tmp_path / "unlabelled.csv"
     other.write_text("\n".join(row.rsplit(";", 1)[0] for row in rows), encoding="utf-8")
     assert (opened.count(opened.read(other)).counts != counts).nnz == 0
+
+
+def test_a_text_column_that_was_found_is_saved_and_used_again(tmp_path):
+    file, other = tmp_path / "posts.csv", tmp_path / "new.csv"
+    file.write_text("\n".join(["title,nr", *(f"{text},7" for text in TEXTS)]), encoding="utf-8")
+    model = fitted(docboltz.read(file))
+    assert (model.reading.text, model.reading.delimiter) == ("title", None)
+    counts = model.count(model.read(file)).counts
+    # By itself the column named "body" would be taken for the text.
+    other.write_text("\n".join(["title,body", *(f"{text},flour" for text in TEXTS)]))
+    assert (model.count(docboltz.read(other)).counts != counts).nnz == 0
+    other.write_text("body\nbread\n")
+    with pytest.raises(InvalidCorpus, match=r"no text column 'title'.*with text"):
+        model.count(model.read(other))
+    assert model.count(model.read(other, text="body")).counts.sum() == 1
+
+
+def test_several_text_columns_that_were_found_are_not_taken_for_one(tmp_path):
+    file = tmp_path / "posts.jsonl"
+    records = [{("text", "body")[i % 2]: text} for i, text in enumerate(TEXTS)]
+    file.write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
+    assert fitted(docboltz.read(file)).reading.text is None
+
+
+def test_texts_that_are_missing_are_said_to_be():
+    with pytest.raises(InvalidCorpus, match="There are no documents in a list: it is empty"):
+        TextModel.fit([])
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(InvalidCorpus, match=r"the columns 'a', 'b'\. .*read\(frame, text="):
+        TextModel.fit(pandas.DataFrame({"a": TEXTS, "b": TEXTS}))
+
+
+def test_messages_name_verbs_as_their_reader_types_them(tmp_path, text_model):
+    text_model.save(tmp_path / "model")
+    shutil.rmtree(tmp_path / "model" / "search")
+    with pytest.raises(InvalidModelFile, match=r"Build it again with TextModel\.index\.") as error:
+        docboltz.open(tmp_path / "model").search("bread")
+    assert "with 'docboltz index'." in error.value.phrase(OptionNames([]))
 
 
 def test_unknown_words_are_named_once(text_model):

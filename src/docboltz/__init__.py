@@ -28,38 +28,26 @@ if TYPE_CHECKING:
 
 # torch takes seconds to import, so public names are looked up when first used: PEP 562.
 _HOME = {
-    "OverReplicatedSoftmax": "docboltz.estimator.models",
-    "ReplicatedSoftmax": "docboltz.estimator.models",
-    "load": "docboltz.estimator.models",
-    "FixedLatentWords": "docboltz.model.latent_words",
-    "ProportionalLatentWords": "docboltz.model.latent_words",
-    "LatentWordsUpTo": "docboltz.model.latent_words",
-    "Finetuning": "docboltz.training.finetune",
-    "Pretraining": "docboltz.training.pretrain",
-    "Validation": "docboltz.training.validation",
-    "TextAnalysis": "docboltz.corpus.text",
-    "TextModel": "docboltz.text_model",
-    "open": "docboltz.text_model",
-    "load_dataset": "docboltz.corpus.datasets",
-    "read": "docboltz.corpus.readers",
+    name: f"docboltz.{module}"
+    for module, names in {
+        "corpus.datasets": ("load_dataset",),
+        "corpus.readers": ("read",),
+        "corpus.text": ("TextAnalysis",),
+        "estimator.models": ("OverReplicatedSoftmax", "ReplicatedSoftmax", "load"),
+        "model.latent_words": ("FixedLatentWords", "LatentWordsUpTo", "ProportionalLatentWords"),
+        "text_model": ("TextModel", "open"),
+        "training.finetune": ("Finetuning",),
+        "training.pretrain": ("Pretraining",),
+        "training.validation": ("Validation",),
+    }.items()
+    for name in names
 }
 
 __all__ = [
-    "Finetuning",
-    "FixedLatentWords",
-    "LatentWordsUpTo",
-    "OverReplicatedSoftmax",
-    "Pretraining",
-    "ProportionalLatentWords",
-    "ReplicatedSoftmax",
-    "TextAnalysis",
-    "TextModel",
-    "Validation",
-    "load",
-    "load_dataset",
-    "open",
-    "read",
-]
+    "Finetuning", "FixedLatentWords", "LatentWordsUpTo", "OverReplicatedSoftmax", "Pretraining",
+    "ProportionalLatentWords", "ReplicatedSoftmax", "TextAnalysis", "TextModel", "Validation",
+    "load", "load_dataset", "open", "read",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

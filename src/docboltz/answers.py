@@ -7,10 +7,11 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from html import escape
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from docboltz.corpus.text import TextAnalysis, word_pattern
 from docboltz.progress import printable
+from docboltz.text_table import Columns, table_lines
 
 SHOWN_CHARACTERS = 200
 """Of a text, in a table."""
@@ -18,6 +19,10 @@ MARK = ("<mark>", "</mark>")
 
 Item = TypeVar("Item")
 Span = tuple[int, int]
+Mark = tuple[str, str]
+"""What is put before and behind a word that was searched for."""
+Clean = Callable[[str], str]
+"""Makes text fit for where it is shown."""
 
 
 @dataclass(frozen=True)
@@ -37,12 +42,13 @@ class Hit:
     matches: tuple[Span, ...] = ()
     """Where words of the query stand in the text: begin and end of each."""
 
-    def snippet(self, width: int = SHOWN_CHARACTERS, mark: tuple[str, str] = ("", "")) -> str:
-        """The piece of the text that has most of the query's words, these between marks."""
-        return self.shown(width, mark, str)
+    def snippet(
+        self, width: int = SHOWN_CHARACTERS, mark: Mark = ("", ""), clean: Clean = str
+    ) -> str:
+        """The piece of the text that has most of the query's words, these between marks.
 
-    def shown(self, width: int, mark: tuple[str, str], clean: Callable[[str], str]) -> str:
-        """The same with all but the marks made fit for where it is shown."""
+        `clean` makes all but the marks fit for where it is shown.
+        """
         begin = best_window(self.matches, width) if len(self.text) > width else 0
         return marked(self.text, self.matches, begin, begin + width, mark, clean)
 
@@ -103,10 +109,8 @@ class ExpectedWord:
 class Answer(list[Item]):
     """A list with a line, a table and a page's table to show it by."""
 
-    columns: tuple[str, ...] = ()
-    """Headings of the table."""
-    numbers: frozenset[str] = frozenset()
-    """Headings of columns that are set flush right."""
+    columns: ClassVar[Columns] = {}
+    """Headings of the table and their sides."""
 
     def __init__(
         self, items: Iterable[Item] = (), *, title: str = "", unknown: Iterable[str] = ()
@@ -116,30 +120,23 @@ class Answer(list[Item]):
         self.unknown = tuple(unknown)
         """Words of the question that the model does not know."""
 
-    def row(self, item: Item, mark: tuple[str, str], clean: Callable[[str], str]) -> list[str]:
+    def row(self, item: Item, mark: Mark, clean: Clean) -> list[str]:
         """The cells of one item; `clean` makes texts fit for where they are shown."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.title}: {len(self)})"
 
-    def table(
-        self, mark: tuple[str, str], clean: Callable[[str], str]
-    ) -> tuple[list[str], list[list[str]]]:
+    def table(self, mark: Mark, clean: Clean) -> tuple[dict[str, str], list[list[str]]]:
         """Headings and rows, without columns in which nothing stands."""
         rows = [self.row(item, mark, clean) for item in self]
         kept = [i for i in range(len(self.columns)) if not rows or any(row[i] for row in rows)]
-        return [self.columns[i] for i in kept], [[row[i] for i in kept] for row in rows]
+        columns = list(self.columns.items())
+        return dict(columns[i] for i in kept), [[row[i] for i in kept] for row in rows]
 
     def __str__(self) -> str:
-        heads, rows = self.table(("", ""), printable)
-        widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
-        pads = [str.rjust if name in self.numbers else str.ljust for name in heads]
-        lines = (
-            "  ".join(pad(cell, w) for pad, cell, w in zip(pads, row, widths, strict=True))
-            for row in (heads, *rows)
-        )
-        return "\n".join([*(line.rstrip() for line in lines), *self._remarks()])
+        lines = table_lines(*self.table(("", ""), printable))
+        return "\n".join([*lines, *self._remarks()])
 
     def _repr_html_(self) -> str:
         heads, rows = self.table(MARK, escape)
@@ -162,22 +159,25 @@ class Answer(list[Item]):
 class Hits(Answer[Hit]):
     """The documents that answer a search, best first."""
 
-    columns = ("score", "id", "labels", "text")
-    numbers = frozenset({"score"})
+    columns: ClassVar[Columns] = {"score": "right", "id": "left", "labels": "left", "text": "cut"}
 
-    def row(self, item: Hit, mark: tuple[str, str], clean: Callable[[str], str]) -> list[str]:
+    def row(self, item: Hit, mark: Mark, clean: Clean) -> list[str]:
         """Score, id, labels and the best piece of the text."""
-        shown = item.shown(SHOWN_CHARACTERS, mark, clean)
+        shown = item.snippet(SHOWN_CHARACTERS, mark, clean)
         return [f"{item.score:.3f}", clean(item.id), clean(", ".join(item.labels)), shown]
 
 
 class Topics(Answer[Topic]):
     """What topic units stand for."""
 
-    columns = ("topic", "sharpness", "activity", "words")
-    numbers = frozenset({"topic", "sharpness", "activity"})
+    columns: ClassVar[Columns] = {
+        "topic": "right",
+        "sharpness": "right",
+        "activity": "right",
+        "words": "left",
+    }
 
-    def row(self, item: Topic, mark: tuple[str, str], clean: Callable[[str], str]) -> list[str]:
+    def row(self, item: Topic, mark: Mark, clean: Clean) -> list[str]:
         """Number, sharpness, activity and words."""
         figures = [str(item.number), f"{item.sharpness:.2f}", f"{item.activity:.0%}"]
         return [*figures, clean(" ".join(item.words))]
@@ -186,12 +186,9 @@ class Topics(Answer[Topic]):
 class ExpectedWords(Answer[ExpectedWord]):
     """Words the model expects, those it says most about first."""
 
-    columns = ("word", "probability", "lift")
-    numbers = frozenset({"probability", "lift"})
+    columns: ClassVar[Columns] = {"word": "left", "probability": "right", "lift": "right"}
 
-    def row(
-        self, item: ExpectedWord, mark: tuple[str, str], clean: Callable[[str], str]
-    ) -> list[str]:
+    def row(self, item: ExpectedWord, mark: Mark, clean: Clean) -> list[str]:
         """Word, probability and lift."""
         return [clean(item.word), f"{item.probability:.4f}", f"{item.lift:,.1f} ×"]
 
@@ -214,7 +211,9 @@ def distinct_topics(topics: Iterable[Topic], n: int | None) -> list[Topic]:
 def find_matches(analysis: TextAnalysis, text: str, terms: frozenset[str]) -> tuple[Span, ...]:
     """Where words that count as one of the terms stand in a text."""
     spans: list[Span] = []
-    pattern = re.compile(r"\S+") if analysis.pretokenised else word_pattern()
+    # The pattern for all scripts takes longer to compile than a search takes.
+    plain = r"\S+" if analysis.pretokenised else r"[^\W_]+" if text.isascii() else None
+    pattern = word_pattern() if plain is None else re.compile(plain)
     for begin, end in (match.span() for match in pattern.finditer(text)):
         found = analysis.tokens(text[begin:end])
         if len(found) == 1:
@@ -236,12 +235,7 @@ def best_window(matches: tuple[Span, ...], width: int) -> int:
 
 
 def marked(
-    text: str,
-    matches: tuple[Span, ...],
-    begin: int,
-    end: int,
-    mark: tuple[str, str],
-    clean: Callable[[str], str],
+    text: str, matches: tuple[Span, ...], begin: int, end: int, mark: Mark, clean: Clean
 ) -> str:
     """A piece of a text with its matches between marks; `clean` is applied to all but the marks."""
     end = min(end, len(text))

@@ -27,10 +27,11 @@ from docboltz.answers import (
 )
 from docboltz.corpus.counting import count
 from docboltz.corpus.counts import Corpus
-from docboltz.corpus.readers import ReadOptions, as_documents
+from docboltz.corpus.document import Document
+from docboltz.corpus.read_options import ReadOptions
 from docboltz.corpus.text import TextAnalysis
 from docboltz.corpus.vocabulary import Vocabulary
-from docboltz.errors import InvalidCorpus, InvalidParameter, is_whole, require
+from docboltz.errors import InvalidCorpus, InvalidParameter, require, require_count
 from docboltz.files import StrPath
 from docboltz.light import LightModel
 from docboltz.search.nearest import Best
@@ -80,7 +81,7 @@ class Asking:
         A document's score joins what it is about and the words it has: the cosine of centred topic
         features and that of tf-idf weights. `by` may be "topics" or "words" for one of them alone.
         """
-        _require_number(n, "search")
+        require_count(n, "TextModel.search", "n")
         require(by in WEIGHTS, "TextModel.search", "by", " or ".join(map(repr, WEIGHTS)), by)
         counts = self._query(text, "search")
         store = self.store
@@ -90,7 +91,7 @@ class Asking:
 
     def similar(self, id: str, n: int = 10, *, by: By = "both") -> Hits:
         """Find the n documents most like one of the collection."""
-        _require_number(n, "similar")
+        require_count(n, "TextModel.similar", "n")
         store = self.store
         row = store.row_of(str(id))
         own = np.array([row])
@@ -104,7 +105,7 @@ class Asking:
 
     def words(self, text: str, n: int = 15) -> ExpectedWords:
         """Words the model expects beside those of a text, those it says most about first."""
-        _require_number(n, "words")
+        require_count(n, "TextModel.words", "n")
         counts = self._query(text, "words")
         expected = zip(*self._light.expected_words(counts, n), strict=True)
         forms = self.vocabulary.forms
@@ -113,9 +114,9 @@ class Asking:
 
     def topics(self, n: int | None = None, *, words: int = 10) -> Topics:
         """All topics, sharpest first; or up to n that do not repeat each other's first words."""
-        _require_number(words, "topics", "words")
+        require_count(words, "TextModel.topics", "words")
         if n is not None:
-            _require_number(n, "topics")
+            require_count(n, "TextModel.topics", "n")
         found = distinct_topics(self._topics, n)
         cut = (Topic(t.number, t.words[:words], t.sharpness, t.activity) for t in found)
         return Topics(cut, title=f"{self.n_topics} topics")
@@ -125,6 +126,8 @@ class Asking:
         return self._count(texts, "count")
 
     def _count(self, texts: Any, method: str) -> Corpus:
+        from docboltz.corpus.readers import as_documents  # which a question can do without
+
         documents = as_documents(texts, f"{type(self).__name__}.{method}", self.reading)
         return count(documents, self.analysis, vocabulary=self.vocabulary)
 
@@ -166,7 +169,9 @@ class Asking:
             return self.path / SEARCH
         if self._temporary is None:
             raise InvalidParameter(
-                "The model has no documents to search.", hint="Give it some with index()."
+                "The model has no documents to search.",
+                hint="Give it some with {TextModel.index}.",
+                settings=("TextModel.index",),
             )
         return self._temporary
 
@@ -177,7 +182,9 @@ class Asking:
         """Counts of a text that is asked about, (1, K), which must hold a word the model knows."""
         owner = f"{type(self).__name__}.{method}"
         require(isinstance(text, str), owner, "text", "a string", text)
-        counts: csr_array = self._count([text], method).counts
+        counts: csr_array = count(
+            [Document("0", text)], self.analysis, vocabulary=self.vocabulary
+        ).counts
         if not text.strip():
             raise InvalidCorpus("There is no word to ask with.")
         if not counts.nnz:
@@ -214,8 +221,3 @@ def _strings(values: Any) -> list[str]:
     if not (isinstance(values, list | tuple) and all(isinstance(value, str) for value in values)):
         raise TypeError("a list of strings is needed")
     return list(values)
-
-
-def _require_number(n: object, method: str, name: str = "n") -> None:
-    owner = f"TextModel.{method}"
-    require(is_whole(n) and n >= 1, owner, name, "a whole number of at least 1", n)  # type: ignore[operator]

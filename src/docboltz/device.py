@@ -81,7 +81,4 @@ class _Alias:
 
     def __init__(self, array: NDArray[Any]) -> None:
         self._array = array  # keeps the memory alive
-        self.__array_interface__ = {
-            **array.__array_interface__,
-            "data": (array.ctypes.data, False),
-        }
+        self.__array_interface__ = {**array.__array_interface__, "data": (array.ctypes.data, False)}

@@ -1,12 +1,14 @@
 """What a user can get wrong: errors that carry what was expected, what arrived and what to do.
 
 An error keeps its parts apart, and whoever shows it phrases them: `str(error)` speaks of
-parameters, the command line of options. A hint names settings as `{name}` or `{name=value}` and
-lists them in `settings`; a `Spelling` puts each face's own words there.
+parameters, the command line of options. A hint names settings as `{name}` or `{name=value}`, and
+verbs as `{TextModel.fit}`, and lists them in `settings`; a `Spelling` puts each face's own words
+there.
 """
 
 from __future__ import annotations
 
+import copyreg
 import math
 import sys
 import warnings
@@ -26,7 +28,7 @@ class Spelling:
         return f"The '{name}' parameter of {owner}"
 
     def setting(self, mention: str) -> str:
-        """A setting that a hint mentions, as `name` or `name=value`."""
+        """A setting or verb that a hint mentions: `name`, `name=value` or `TextModel.verb`."""
         return mention
 
 
@@ -60,13 +62,7 @@ class DocboltzError(Exception):
 
     def __reduce__(self) -> Any:
         # Exceptions are pickled by their arguments, which forgets the fields.
-        return _revived, (type(self), self.args, vars(self))
-
-
-def _revived(kind: type[DocboltzError], args: tuple[Any, ...], state: dict[str, Any]) -> Any:
-    error = kind.__new__(kind, *args)
-    vars(error).update(state)
-    return error
+        return copyreg.__newobj__, (type(self), *self.args), vars(self)  # type: ignore[attr-defined]
 
 
 class InvalidParameter(DocboltzError, ValueError):
@@ -150,20 +146,17 @@ class MissingPackageWarning(UserWarning):
 
 
 def require(
-    condition: bool,
-    owner: str,
-    name: str,
-    expected: str,
-    got: object,
-    *,
-    hint: str = "",
-    settings: Sequence[str] = (),
+    condition: bool, owner: str, name: str, expected: str, got: object, **hint: Any
 ) -> None:
-    """Raise InvalidParameter unless a setting is as expected."""
+    """Raise InvalidParameter, perhaps with hint and settings, unless a setting is as expected."""
     if not condition:
-        raise InvalidParameter(
-            owner=owner, name=name, expected=expected, got=got, hint=hint, settings=settings
-        )
+        raise InvalidParameter(owner=owner, name=name, expected=expected, got=got, **hint)
+
+
+def require_count(value: object, owner: str, name: str) -> None:
+    """Raise InvalidParameter unless a setting is a whole number of at least 1."""
+    ok = is_whole(value) and value >= 1  # type: ignore[operator]
+    require(ok, owner, name, "a whole number of at least 1", value)
 
 
 def shown(value: object) -> str:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +22,11 @@ from docboltz.indexing import BLOCK_DOCUMENTS, count_documents
 from docboltz.progress import progress_bar
 
 if TYPE_CHECKING:
+    from docboltz.inference import Inference
     from docboltz.text_model import TextModel
 
 Blocks = Iterator[tuple[slice, NDArray[np.float32]]]
 """Features block by block, each with the documents it is of."""
-Inference = Literal["fast", "mean_field"]
 Write = Callable[[Path, Corpus, int, Blocks], None]
 
 
@@ -65,12 +66,15 @@ def save_features(
 
 def writer_of(out: Path, *, wide: bool = False) -> Write:
     """How a file of that name is written; an error for one that cannot be."""
-    parquet = _write_wide_parquet if wide else _write_parquet
+    parquet = partial(_write_parquet, wide=wide)
     kinds: dict[str, Write] = {".parquet": parquet, ".csv": _write_csv, ".npy": _write_npy}
     if out.suffix not in kinds:
         raise InvalidParameter(
             f"Features are written as {', '.join(kinds)}. Got {out.name!r} instead."
         )
+    fits = not wide or out.suffix == ".parquet"
+    expected = f"left out for a {out.suffix} file, which has a column for each feature anyway"
+    require(fits, "save_features", "wide", expected, wide)
     return kinds[out.suffix]
 
 
@@ -98,45 +102,25 @@ def _write_csv(file: Path, corpus: Corpus, n_features: int, blocks: Blocks) -> N
                 writer.writerow([id, ";".join(labels), n, *(f"{v:.6g}" for v in values.tolist())])
 
 
-def _write_parquet(file: Path, corpus: Corpus, n_features: int, blocks: Blocks) -> None:
-    import pyarrow as pa
-
-    def columns(features: NDArray[np.float32]) -> list[Any]:
-        return [pa.FixedSizeListArray.from_arrays(pa.array(features.reshape(-1)), n_features)]
-
-    fields = [("features", pa.list_(pa.float32(), n_features))]
-    _write_table(file, corpus, fields, columns, blocks)
-
-
-def _write_wide_parquet(file: Path, corpus: Corpus, n_features: int, blocks: Blocks) -> None:
-    import pyarrow as pa
-
-    def columns(features: NDArray[np.float32]) -> list[Any]:
-        return [pa.array(np.ascontiguousarray(column)) for column in features.T]
-
-    fields = [(name, pa.float32()) for name in _names(n_features)]
-    _write_table(file, corpus, fields, columns, blocks)
-
-
-def _write_table(
-    file: Path,
-    corpus: Corpus,
-    fields: list[tuple[str, Any]],
-    columns: Callable[[NDArray[np.float32]], list[Any]],
-    blocks: Blocks,
+def _write_parquet(
+    file: Path, corpus: Corpus, n_features: int, blocks: Blocks, *, wide: bool
 ) -> None:
     import pyarrow as pa
     from pyarrow import parquet
 
     about = [("id", pa.string()), ("labels", pa.list_(pa.string())), ("n_words", pa.int64())]
+    lists = [("features", pa.list_(pa.float32(), n_features))]
+    fields = [(name, pa.float32()) for name in _names(n_features)] if wide else lists
     schema = pa.schema([*about, *fields])
     lengths = corpus.lengths
     with parquet.ParquetWriter(file, schema) as writer:
         for rows, features in blocks:
-            arrays = [
-                pa.array(corpus.ids[rows], pa.string()),
-                pa.array([list(labels) for labels in corpus.labels[rows]], schema[1].type),
-                pa.array(lengths[rows]),
-                *columns(features),
-            ]
+            columns = (
+                [pa.array(np.ascontiguousarray(column)) for column in features.T]
+                if wide
+                else [pa.FixedSizeListArray.from_arrays(pa.array(features.reshape(-1)), n_features)]
+            )
+            ids = pa.array(corpus.ids[rows], pa.string())
+            labels = pa.array([list(each) for each in corpus.labels[rows]], schema[1].type)
+            arrays = [ids, labels, pa.array(lengths[rows]), *columns]
             writer.write_table(pa.Table.from_arrays(arrays, schema=schema))

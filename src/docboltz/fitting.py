@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import warnings
+from dataclasses import replace as replaced
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,7 +14,7 @@ from docboltz.answers import Topic
 from docboltz.corpus.counts import Corpus
 from docboltz.corpus.document import Document
 from docboltz.corpus.language_guess import LanguageGuess
-from docboltz.corpus.readers import Documents, as_documents
+from docboltz.corpus.readers import Documents, ReadOptions, as_documents
 from docboltz.corpus.text import TextAnalysis
 from docboltz.device import choose_device
 from docboltz.errors import (
@@ -25,14 +26,13 @@ from docboltz.errors import (
     LanguageWarning,
     OtherRun,
     TrainingDiverged,
-    is_whole,
-    require,
+    require_count,
     warn_user,
 )
 from docboltz.estimator.base import TopicModel
 from docboltz.estimator.models import OverReplicatedSoftmax
 from docboltz.estimator.saving import describe
-from docboltz.evaluation.topic_words import TopicTally
+from docboltz.evaluation.topic_words import BLOCK_DOCUMENTS, TopicTally
 from docboltz.files import StrPath
 from docboltz.indexing import KEPT_CHARACTERS, Texts, count_documents, write_store
 from docboltz.progress import remark
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 
 Made = TypeVar("Made", bound="TextModel")
 
-BLOCK_DOCUMENTS = 65_536
-WORDS_PER_TOPIC = 20
+KEPT_WORDS = 20
+"""Of each topic, to show."""
 
 
 class TrainingInterrupted(KeyboardInterrupt):
@@ -106,7 +106,7 @@ def fit(
         arrays, settings = describe(estimator)
         settings["text"] = {
             "analysis": analysis.to_dict(),
-            "reading": stream.options.to_dict(),
+            "reading": _reading(stream).to_dict(),
             "interrupted": stopped is not None,
             "vocabulary": list(corpus.vocabulary.words),
             "forms": list(corpus.vocabulary.forms),
@@ -123,10 +123,7 @@ def fit(
             folder_of_store = model.make_store_folder()
             write_store(model, corpus, texts, folder_of_store, verbose=verbose)
         except (DocboltzError, KeyboardInterrupt) as error:
-            complete = (
-                f"model in {out} is complete, but its documents cannot be searched yet: "
-                f"'docboltz index {out} CORPUS' makes them so."
-            )
+            complete = f"model in {out} is complete; to search its documents, index them again."
             if out is None:
                 raise
             if isinstance(error, DocboltzError):
@@ -148,8 +145,7 @@ def softmax_model(
     topics: int, *, recipe: str, updates: int | None, validation: float, **settings: Any
 ) -> OverReplicatedSoftmax:
     """An untrained model; `updates` are the minibatches of each of the recipe's phases."""
-    whole = is_whole(topics) and topics >= 1
-    require(whole, "TextModel.fit", "topics", "a whole number of at least 1", topics)
+    require_count(topics, "TextModel.fit", "topics")
     held_out = Validation(share=validation) if validation else None
     phases = find_recipe(recipe, "TextModel.fit")
     changed: Any = {} if updates is None else with_updates(phases, updates)
@@ -168,7 +164,7 @@ def describe_topics(model: TopicModel, corpus: Corpus) -> tuple[Topic, ...]:
     topics = []
     for j in range(F):
         bits = tally.divergence(j)
-        best = np.argsort(-bits, kind="stable")[:WORDS_PER_TOPIC]
+        best = np.argsort(-bits, kind="stable")[:KEPT_WORDS]
         words = tuple(corpus.vocabulary.forms[int(k)] for k in best if bits[k] > 0)
         topics.append(Topic(j, words, float(bits.sum()), float(tally.activity[j])))
     return tuple(topics)
@@ -213,6 +209,15 @@ def _holds_whole_model(folder: Path) -> bool:
         return MODEL.open(folder).content["text"]["interrupted"] is not True
     except (InvalidModelFile, KeyError, TypeError):  # whatever it is, it is not for us to remove
         return True
+
+
+def _reading(documents: Documents) -> ReadOptions:
+    """How the documents were read, and others will be: from the text column that was found, too."""
+    texts = {way.columns.text for way in documents.report.read_as if way.columns is not None}
+    columns = {name for names in texts for name in names}
+    if documents.options.text is not None or len(columns) != 1:
+        return documents.options
+    return replaced(documents.options, text=columns.pop())
 
 
 def _too_few(documents: Documents) -> InvalidCorpus | None:

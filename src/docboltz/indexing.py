@@ -80,11 +80,7 @@ def index_documents(model: TextModel, documents: Any, folder: Path, *, verbose: 
     stream = as_documents(documents, "TextModel.index", model.reading)
     with Texts() as texts:
         corpus = count_documents(
-            stream,
-            texts.add,
-            verbose=verbose,
-            analysis=model.analysis,
-            vocabulary=model.vocabulary,
+            stream, texts.add, verbose=verbose, analysis=model.analysis, vocabulary=model.vocabulary
         )
         write_store(model, corpus, texts, folder, verbose=verbose)
     return corpus

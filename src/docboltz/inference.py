@@ -18,12 +18,7 @@ from torch import Tensor
 
 from docboltz.device import share
 from docboltz.errors import warn_user
-from docboltz.model.conditionals import (
-    MEAN_FIELD_STEPS,
-    fast_topic_input,
-    mean_field,
-    word_mean,
-)
+from docboltz.model.conditionals import MEAN_FIELD_STEPS, fast_topic_input, mean_field, word_mean
 from docboltz.model.counts import SparseCounts, lengths
 from docboltz.model.latent_words import LatentWords
 from docboltz.model.parameters import Parameters

@@ -181,12 +181,7 @@ def mean_difference(x: Tensor, y: Tensor) -> Tensor:
 
 @_on_its_device
 def climb(
-    leaf: Tensor,
-    velocity: Tensor,
-    gradient: Tensor,
-    rate: Tensor,
-    momentum: float,
-    decay: float,
+    leaf: Tensor, velocity: Tensor, gradient: Tensor, rate: Tensor, momentum: float, decay: float
 ) -> None:
     """velocity ← momentum · velocity + rate · (gradient − decay · leaf); leaf += velocity."""
     size = leaf.numel()

@@ -35,8 +35,7 @@ class LightModel:
     @classmethod
     def of(cls, arrays: dict[str, NDArray[Any]], settings: dict[str, Any]) -> Self:
         """Take what was saved of a model; KeyError or ValueError if it is none."""
-        W = arrays["components"]
-        F, K = W.shape
+        F, K = arrays["components"].shape
         sizes = {"components": (F, K), "intercept_hidden": (F,)}
         sizes |= {"intercept_visible": (K,), "word_frequency": (K,)}
         for name, shape in sizes.items():
@@ -45,13 +44,8 @@ class LightModel:
                 raise ValueError(f"{name} must be finite float32 of shape {shape}")
         if not (arrays["word_frequency"] > 0).all():
             raise ValueError("every word has a frequency above 0")
-        return cls(
-            W,
-            arrays["intercept_hidden"],
-            arrays["intercept_visible"],
-            arrays["word_frequency"],
-            policy_from_dict(settings["latent_words"]),
-        )
+        W, a, b, word_frequency = (arrays[name] for name in sizes)
+        return cls(W, a, b, word_frequency, policy_from_dict(settings["latent_words"]))
 
     def features(self, counts: csr_array, extra: int = 0) -> Floats:
         """P(h_j = 1 | v) ≈ σ((1 + M/N)(Σ_k W_jk v̂_k + N a_j)).  Eq. (11).  (B, F).

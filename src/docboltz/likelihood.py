@@ -110,15 +110,14 @@ def numerator(
         block, latent = counts.slice(begin, end), m[begin:end]
         if not bool(latent.any()):
             value = -free_energy(p, block).double()
-            parts.append(Numerator(value, torch.zeros_like(value)))
         elif states is not None and method == "exact":
             value = states.log_joint(block, latent)
-            parts.append(Numerator(value, torch.zeros_like(value)))
         elif method == "bound":
             value = _bound(p, block, latent)
-            parts.append(Numerator(value, torch.zeros_like(value)))
         else:
             parts.append(_importance(p, block, latent, generator))
+            continue
+        parts.append(Numerator(value, torch.zeros_like(value)))
     show(len(counts), len(counts))
     return Numerator(torch.cat([n.value for n in parts]), torch.cat([n.error for n in parts]))
 

@@ -68,7 +68,7 @@ def precision_recall(curves: Mapping[str, ArrayLike], recall_points: Sequence[fl
         precision = np.asarray(curve, np.float64)
         expected = f"{len(recall)} precisions, one for each recall"
         require(precision.shape == recall.shape, owner, "curves", expected, precision.shape)
-        axes.plot(recall, 100 * precision, label=name, **_style(number), marker=_marker(number))
+        axes.plot(recall, 100 * precision, label=name, **_style(number))
     axes.set_xscale("log")
     axes.set_xticks(recall, [f"{value:g}" for value in recall])
     axes.xaxis.set_minor_locator(NullLocator())
@@ -97,8 +97,7 @@ def by_length(curves: Mapping[str, ByLength], *, measure: str = "Average\nprecis
         require(same, "by_length", "curves", "all of the same queries", name)
         length, value = _at_lengths(curve)
         every = (number / len(curves) / 5, 0.2)  # few markers, and no two curves' on one place
-        style = {**_style(number), "marker": _marker(number), "markevery": every}
-        above.plot(length, 100 * value, label=name, **style)
+        above.plot(length, 100 * value, label=name, markevery=every, **_style(number))
     edges = first.bin_edges
     density = first.histogram / len(first.length)
     below.bar(edges[:-1], 100 * density, np.diff(edges), align="edge", color=GREY, linewidth=0)
@@ -149,13 +148,10 @@ def _style(number: int) -> dict[str, Any]:
     return {
         "color": COLOURS[number % len(COLOURS)],
         "linestyle": DASHES[number % len(DASHES)],
+        "marker": MARKERS[number % len(MARKERS)],
         "linewidth": 1.4,
         "markersize": 4,
     }
-
-
-def _marker(number: int) -> str:
-    return MARKERS[number % len(MARKERS)]
 
 
 def _finish(axes: Axes) -> None:

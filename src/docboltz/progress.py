@@ -48,30 +48,23 @@ def progress_bar(label: str, unit: str, *, shown: bool) -> Iterator[Update]:
     if not sys.stderr.isatty():
         yield _lines(label, unit)
         return
+    from rich import progress
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        Task,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
     from rich.text import Text
 
-    class TimeLeft(TimeRemainingColumn):
-        def render(self, task: Task) -> Text:
+    class TimeLeft(progress.TimeRemainingColumn):
+        def render(self, task: progress.Task) -> Text:
             return Text() if task.total is None else super().render(task).append(" left")
 
     console = Console(stderr=True)
     columns = (
-        TextColumn("{task.description:<12}"),
-        BarColumn(bar_width=20),
-        TextColumn("{task.fields[state]}"),
-        TimeElapsedColumn(),
+        progress.TextColumn("{task.description:<12}"),
+        progress.BarColumn(bar_width=20),
+        progress.TextColumn("{task.fields[state]}"),
+        progress.TimeElapsedColumn(),
         TimeLeft(),
     )
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+    with progress.Progress(*columns, console=console, disable=not console.is_terminal) as bar:
         task = bar.add_task(label, total=None, state="")
 
         def update(done: int, total: int | None, note: str = "") -> None:

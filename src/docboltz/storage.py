@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from docboltz.bundles import Bundle, identity
 from docboltz.errors import InvalidModelFile
-from docboltz.files import Bundle, StrPath, identity
+from docboltz.files import StrPath
 
 PARAMETERS = "parameters.safetensors"
 
@@ -19,8 +20,8 @@ MODEL = Bundle(
     version=2,
     manifest="model.json",
     files=(PARAMETERS,),
-    remedy="Name a folder that 'docboltz fit' or save() wrote, copied whole; if it is one, train "
-    "and save the model again.",
+    remedy="Name a model's folder, copied whole; if it is one, make it again with {TextModel.fit}.",
+    settings=("TextModel.fit",),
     also=("search",),
     patience=60.0,
 )

@@ -12,7 +12,7 @@ import shutil
 import weakref
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,6 @@ from scipy.sparse import csr_array
 
 from docboltz.asking import SEARCH, Asking, without_unknown
 from docboltz.corpus.counts import Corpus
-from docboltz.corpus.readers import Documents, read
 from docboltz.corpus.text import TextAnalysis
 from docboltz.errors import InvalidCorpus, InvalidModelFile, InvalidParameter
 from docboltz.files import StrPath
@@ -28,8 +27,10 @@ from docboltz.search.writer import STORE
 from docboltz.storage import MODEL, Arrays, load_model, save_model
 
 if TYPE_CHECKING:
+    from docboltz.corpus.readers import Documents
     from docboltz.estimator.base import TopicModel
     from docboltz.estimator.density import Perplexity
+    from docboltz.inference import Inference
 
 
 class TextModel(Asking):
@@ -149,7 +150,8 @@ class TextModel(Asking):
             raise InvalidModelFile(
                 f"The model in {folder} was trained on counts and has no vocabulary, so it cannot "
                 "read text.",
-                hint="Use docboltz.load for it, or train one with 'docboltz fit'.",
+                hint="Train one with {TextModel.fit}; docboltz.load reads this one in Python.",
+                settings=("TextModel.fit",),
             )
         with MODEL.trusting(folder):
             return cls(arrays, settings, path=folder, device=device)
@@ -190,10 +192,12 @@ class TextModel(Asking):
 
     # ---- used; how it is asked is in `Asking` ----
 
-    def transform(
-        self, texts: Any, inference: Literal["fast", "mean_field"] | None = None
-    ) -> NDArray[np.float32]:
-        """Topic features of texts: (n_texts, F)."""
+    def transform(self, texts: Any, inference: Inference | None = None) -> NDArray[np.float32]:
+        """Topic features of texts: (n_texts, F).
+
+        Of a text without a known word nothing is known: by fast inference its features are all 0.5,
+        by mean-field inference what the latent words make of themselves.
+        """
         counts = self._count(texts, "transform").counts
         features: NDArray[np.float32] = self.estimator.transform(counts, inference)
         return features
@@ -204,7 +208,7 @@ class TextModel(Asking):
         out: StrPath,
         *,
         wide: bool = False,
-        inference: Literal["fast", "mean_field"] | None = None,
+        inference: Inference | None = None,
         verbose: bool = False,
     ) -> Corpus:
         """Write the features of documents, a row each, in the order they come; give their counts.
@@ -251,6 +255,8 @@ class TextModel(Asking):
 
     def read(self, source: Any, **options: Any) -> Documents:
         """Read documents as those the model was trained on were read; see `docboltz.read`."""
+        from docboltz.corpus.readers import read
+
         return read(source, options=self.reading, **options)
 
     def index(self, documents: Any, *, verbose: bool = False) -> Corpus:

@@ -32,7 +32,7 @@ def test_help_names_every_command(docboltz):
     outcome = docboltz("--help")
     assert outcome.code == 0
     assert all(f" {command} " in outcome.out for command in COMMANDS)
-    assert {info.callback.__name__ for info in app_module.app.registered_commands} == set(COMMANDS)
+    assert app_module.COMMANDS == COMMANDS
 
 
 def test_readme_names_every_command():
@@ -97,7 +97,10 @@ sys.exit(f"imported: {heavy}" if heavy else 0)
         (["similar", "nowhere", "1"], "nowhere"),
         (["datasets", "klingon"], "no dataset 'klingon'"),
         (["datasets", "--out", "new"], "Name the dataset"),
-        (["datasets", "docstrings", "--part", "half"], "train, test or all"),
+        (
+            ["datasets", "docstrings", "--part", "half"],
+            "'half' is not one of",
+        ),
         (["demo", "--dataset", "klingon"], "'klingon'"),
     ],
     ids=" ".join,

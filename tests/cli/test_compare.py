@@ -81,7 +81,7 @@ def test_documents_without_labels(docboltz, reviews, tmp_path):
     [
         (("--models", "ors,bert"), "ors, rs, docnade, lda, lsi, tfidf, unigram. Got ['bert']"),
         (("--models", ","), "Got None"),
-        (("--recipe", "slow"), "--recipe must be"),
+        (("--recipe", "slow"), "'slow' is not one of"),
         (("--latent-words", "some"), "--latent-words must be"),
         (("--test", "nowhere.csv"), "no file or folder 'nowhere.csv'"),
         (("--test-share", 0), "'--test-share'"),

@@ -312,7 +312,7 @@ def test_validation_and_recipes_are_options(docboltz, corpus, tmp_path):
     assert docboltz(*command, "--validation", "0.2", "-q").code == 0
     assert TextModel.open(tmp_path / "model").estimator.validation.share == 0.2
     complaint = docboltz(*command, "--recipe", "slow", "--replace").complaint
-    assert "--recipe must be quick, full, density or paper. Got 'slow' instead" in complaint
+    assert "'--recipe': 'slow' is not one of 'quick', 'full', 'density', 'paper'" in complaint
 
 
 def test_divergence_saves_the_last_good_state(docboltz, corpus, tmp_path, monkeypatch):

@@ -37,8 +37,8 @@ def test_json(docboltz, corpus):
         (("--topics", "many"), "--topics must be whole numbers of at least 1"),
         (("--topics", "0"), "--topics must be"),
         (("--latent", ""), "--latent must be"),
-        (("--by", "feeling"), "--by must be"),
-        (("--recipe", "slow"), "--recipe must be"),
+        (("--by", "feeling"), "'feeling' is not one of"),
+        (("--recipe", "slow"), "'slow' is not one of"),
     ],
     ids=lambda value: " ".join(map(str, value)) if isinstance(value, tuple) else "",
 )

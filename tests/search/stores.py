@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from docboltz.files import Fingerprint, digest
+from docboltz.bundles import Fingerprint
+from docboltz.files import digest
 from docboltz.search.store import SearchStore
 from docboltz.search.writer import StoreWriter
 

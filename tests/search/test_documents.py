@@ -1,16 +1,25 @@
 from __future__ import annotations
 
 import threading
+import zlib
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
-from docboltz.errors import InvalidModelFile
 from docboltz.search import documents as module
-from docboltz.search.documents import Documents, DocumentWriter, StoredDocument, is_text
+from docboltz.search.documents import (
+    DOCUMENTS as LINES,
+)
+from docboltz.search.documents import (
+    RECORD,
+    RECORDS,
+    DocumentWriter,
+    StoredDocument,
+    StoredDocuments,
+    _hashed,
+    is_text,
+)
 
 DOCUMENTS = [
     StoredDocument("", (), ""),
@@ -20,27 +29,17 @@ DOCUMENTS = [
 ]
 
 
-def opened(file: Path, n: int = 23) -> Documents:
-    return Documents(file, n, InvalidModelFile)
-
-
-@pytest.fixture(autouse=True)
-def small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "ROWS_PER_GROUP", 4)
-
-
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
-    path = tmp_path / "documents.parquet"
-    writer = DocumentWriter(path)
+def folder(tmp_path: Path) -> Path:
+    writer = DocumentWriter(tmp_path)
     for begin, end in ((0, 1), (1, 1), (1, 13), (13, 23)):
         writer.append(DOCUMENTS[begin:end])
     writer.close()
-    return path
+    return tmp_path
 
 
-def test_documents_come_back_as_they_went_in(file: Path) -> None:
-    documents = opened(file)
+def test_documents_come_back_as_they_went_in(folder: Path) -> None:
+    documents = StoredDocuments(folder, 23)
     assert documents.take(np.arange(23)) == DOCUMENTS
     assert documents.take(np.array([22, 0, 13, 0])) == [
         DOCUMENTS[22],
@@ -51,21 +50,22 @@ def test_documents_come_back_as_they_went_in(file: Path) -> None:
     assert documents.take(np.array([], int)) == []
 
 
-def test_ids_are_found(file: Path) -> None:
-    documents = opened(file)
+def test_ids_are_found(folder: Path) -> None:
+    documents = StoredDocuments(folder, 23)
     assert [documents.row_of(each.id) for each in DOCUMENTS] == list(range(23))
     assert documents.row_of("id") is None
     assert documents.row_of("\udcff") is None
 
 
-def test_a_file_that_was_removed_is_still_read(file: Path) -> None:
-    documents = opened(file)
-    file.unlink()
+def test_a_file_that_was_removed_is_still_read(folder: Path) -> None:
+    documents = StoredDocuments(folder, 23)
+    for name in (LINES, RECORDS):
+        (folder / name).unlink()
     assert documents.take(np.array([3])) == [DOCUMENTS[3]]
 
 
-def test_threads_may_share_it(file: Path) -> None:
-    documents = opened(file)
+def test_threads_may_share_it(folder: Path) -> None:
+    documents = StoredDocuments(folder, 23)
     right: list[int] = []
 
     def look_up(i: int) -> None:
@@ -81,55 +81,68 @@ def test_threads_may_share_it(file: Path) -> None:
     assert len(right) == 92
 
 
-def test_damage_is_found(file: Path) -> None:
-    data = file.read_bytes()
-    for place in (60, -2):  # in a page of ids, and in the footer
-        damaged = bytearray(data)
-        damaged[place] ^= 0xFF
-        file.write_bytes(damaged)
-        documents = opened(file)
-        with pytest.raises(InvalidModelFile, match=r"documents\.parquet cannot be read"):
-            documents.take(np.arange(23))
-        with pytest.raises(InvalidModelFile, match=r"documents\.parquet cannot be read"):
-            documents.row_of("a/b.txt")
+@pytest.mark.parametrize("name", [LINES, RECORDS])
+def test_damage_is_found(folder: Path, name: str) -> None:
+    data = bytearray((folder / name).read_bytes())
+    data[22] ^= 0xFF  # in the first line, and in where the second one ends
+    (folder / name).write_bytes(data)
+    with pytest.raises(ValueError, match="was changed"):
+        StoredDocuments(folder, 23).take(np.arange(23))
 
 
 @pytest.mark.parametrize(
-    "columns",
+    "line",
     [
-        {"id": ["a"], "labels": [["x"]]},
-        {"id": ["a"], "labels": [["x"]], "text": [None]},
-        {"id": ["a"], "labels": [None], "text": ["t"]},
-        {"id": ["a"], "labels": ["x"], "text": ["t"]},
-        {"id": [1], "labels": [["x"]], "text": ["t"]},
-        {"id": ["a", "b"], "labels": [["x"]] * 2, "text": ["t"] * 2},
-        {"id": pa.array([], pa.string()), "labels": pa.array([], pa.list_(pa.string()))},
+        b"",
+        b"no JSON",
+        b"[]",
+        b'{"id": "a", "labels": ["x"]}',
+        b'{"id": "a", "labels": ["x"], "text": null}',
+        b'{"id": "a", "labels": null, "text": "t"}',
+        b'{"id": "a", "labels": "x", "text": "t"}',
+        b'{"id": "a", "labels": [1], "text": "t"}',
+        b'{"id": 1, "labels": ["x"], "text": "t"}',
+        b'{"id": "\\udcff", "labels": [], "text": "t"}',
+        b"\xff",
     ],
-    ids=["no text", "null text", "null labels", "flat labels", "number", "more", "empty"],
 )
-def test_a_parquet_file_of_other_things_is_refused(
-    tmp_path: Path, columns: dict[str, object]
-) -> None:
-    file = tmp_path / "documents.parquet"
-    pq.write_table(pa.table(columns), file)
-    documents = opened(file, 1)
-    with pytest.raises(InvalidModelFile, match="does not hold 1 documents"):
+def test_lines_of_other_things_are_refused(folder: Path, line: bytes) -> None:
+    """Even with a checksum that fits."""
+    (folder / LINES).write_bytes(line or b"\n")
+    record = (len(line), _hashed("a"), zlib.crc32(line))
+    (folder / RECORDS).write_bytes(np.array([record], RECORD).tobytes())
+    documents = StoredDocuments(folder, 1)
+    with pytest.raises((ValueError, KeyError, TypeError)):
         documents.take(np.array([0]))
-    with pytest.raises(InvalidModelFile, match="does not hold 1 documents"):
+    with pytest.raises((ValueError, KeyError, TypeError)):
         documents.row_of("a")
 
 
-def test_a_file_of_more_documents_is_refused(file: Path) -> None:
-    with pytest.raises(InvalidModelFile, match="does not hold 22 documents"):
-        opened(file, 22).row_of("id 19")
+def test_what_a_later_version_adds_to_a_line_is_passed_over(folder: Path) -> None:
+    line = b'{"id": "a", "labels": ["x"], "text": "t", "date": "2020-02-20"}\n'
+    (folder / LINES).write_bytes(line)
+    record = (len(line), _hashed("a"), zlib.crc32(line))
+    (folder / RECORDS).write_bytes(np.array([record], RECORD).tobytes())
+    assert StoredDocuments(folder, 1).take(np.array([0])) == [StoredDocument("a", ("x",), "t")]
 
 
-def test_an_abandoned_file_is_no_parquet(tmp_path: Path) -> None:
-    path = tmp_path / "documents.parquet"
-    writer = DocumentWriter(path)
+def test_a_number_of_documents_that_does_not_fit_is_refused(folder: Path) -> None:
+    for n in (22, 24):
+        with pytest.raises(ValueError, match=f"does not hold {n} documents"):
+            StoredDocuments(folder, n)
+
+
+def test_ids_of_the_same_hash_are_told_apart(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_hashed", lambda id: 7)
+    (other := tmp_path / "other").mkdir()
+    writer = DocumentWriter(other)
     writer.append(DOCUMENTS)
-    writer.abandon()
-    path.unlink()
+    writer.close()
+    documents = StoredDocuments(other, 23)
+    assert [documents.row_of(each.id) for each in DOCUMENTS] == list(range(23))
+    assert documents.row_of("id") is None
 
 
 def test_half_a_surrogate_pair_is_no_text() -> None:

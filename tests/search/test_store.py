@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 from docboltz.errors import InvalidModelFile, InvalidParameter
 from docboltz.search import store as module
-from docboltz.search.documents import Documents
+from docboltz.search.documents import DOCUMENTS, RECORDS, StoredDocuments
 from docboltz.search.store import WEIGHTS, WORDS_PER_TOPIC_COSINE, SearchStore
 from docboltz.search.words import FILES as WORD_FILES
 from docboltz.search.writer import STORE
@@ -177,7 +177,7 @@ def test_importing_it_loads_nothing_slow() -> None:
 
 def damage(path: Path) -> Iterator[tuple[str, Any]]:
     yield "There is no docboltz search index", (path / "store.json").unlink
-    for name in ("features.f32", "documents.parquet", *WORD_FILES):
+    for name in ("features.f32", DOCUMENTS, RECORDS, *WORD_FILES):
         file = data_file(path, name)
         data = file.read_bytes()
         yield "is missing", file.unlink
@@ -192,7 +192,7 @@ def test_damaged_stores_are_refused(tmp_path: Path, vectors: np.ndarray) -> None
         harm()
         with pytest.raises(InvalidModelFile, match=message) as caught:
             SearchStore.open(tmp_path)
-        assert "`docboltz index MODEL CORPUS`" in str(caught.value)
+        assert "Build it again with TextModel.index." in str(caught.value)
         for file, content in whole.items():
             file.write_bytes(content)
     SearchStore.open(tmp_path)
@@ -216,7 +216,7 @@ def test_features_changed_in_place_are_found(
             store.verify()
 
 
-@pytest.mark.parametrize("name", ["documents.parquet", *WORD_FILES])
+@pytest.mark.parametrize("name", [DOCUMENTS, RECORDS, *WORD_FILES])
 def test_files_changed_in_place_are_found(tmp_path: Path, vectors: np.ndarray, name: str) -> None:
     for place in (60, -1):
         write(tmp_path, vectors)
@@ -248,11 +248,11 @@ def test_a_manifest_of_wrong_content_is_refused(
     forge(tmp_path)
     SearchStore.open(tmp_path).verify()
     forge(tmp_path, **content)
-    with pytest.raises(InvalidModelFile, match="docboltz index"):
+    with pytest.raises(InvalidModelFile, match=r"TextModel\.index"):
         SearchStore.open(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["features.f32", "documents.parquet", *WORD_FILES])
+@pytest.mark.parametrize("name", ["features.f32", DOCUMENTS, RECORDS, *WORD_FILES])
 @pytest.mark.parametrize("content", [b"", b"x", b"PK\3\4", bytes(4096)], ids=lambda c: str(c[:4]))
 def test_files_of_other_things_are_refused(
     tmp_path: Path, vectors: np.ndarray, counts: csr_array, name: str, content: bytes
@@ -266,7 +266,7 @@ def test_files_of_other_things_are_refused(
         store = SearchStore.open(tmp_path)
         store.documents(store.search(vectors[:1], counts[[0]], 3).rows[0])
 
-    with pytest.raises(InvalidModelFile, match="docboltz index"):
+    with pytest.raises(InvalidModelFile, match=r"TextModel\.index"):
         use()
 
 
@@ -330,7 +330,7 @@ def test_words_of_wrong_content_are_refused(
                 store.search(vectors, counts, 3, by=by)  # type: ignore[arg-type]
         store.similar(range(50), 3)
 
-    with pytest.raises(InvalidModelFile, match="docboltz index"):
+    with pytest.raises(InvalidModelFile, match=r"TextModel\.index"):
         use()
 
 
@@ -345,15 +345,15 @@ def test_opening_during_a_rebuild_finds_the_new_store(
     tmp_path: Path, vectors: np.ndarray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(tmp_path, vectors, model="old")
-    real = Documents.__init__
+    real = StoredDocuments.__init__
     rebuilds = iter([True])
 
-    def rebuild_then_open(self: Documents, file: Path, *rest: Any) -> None:
+    def rebuild_then_open(self: StoredDocuments, file: Path, *rest: Any) -> None:
         if next(rebuilds, False):
             write(tmp_path, vectors[:5], model="new")
         real(self, file, *rest)
 
-    monkeypatch.setattr(Documents, "__init__", rebuild_then_open)
+    monkeypatch.setattr(StoredDocuments, "__init__", rebuild_then_open)
     assert SearchStore.open(tmp_path).model == "new"
 
 

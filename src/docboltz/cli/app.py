@@ -1,89 +1,71 @@
 """The command `docboltz` and how it fails: one clear line, exit code 2, nothing half written.
 
-Every command imports what it needs when it runs, so that `docboltz --help` never waits for torch.
+A command's module is imported when the command is asked for, and imports what it needs when it
+runs: `docboltz search` waits for what it uses, and `docboltz --help` never for torch.
 """
 
 from __future__ import annotations
 
-import functools
 import io
 import sys
 import warnings
-from collections.abc import Callable
-from typing import Annotated, Any
+from importlib import import_module
+from typing import Any
 
-import typer
+import click
 
 from docboltz import __version__
-from docboltz.cli.compare import compare
-from docboltz.cli.data import datasets
-from docboltz.cli.demo import demo
-from docboltz.cli.density import perplexity
-from docboltz.cli.explore import topics, words
-from docboltz.cli.features import transform
-from docboltz.cli.find import index, search, similar
-from docboltz.cli.fit import fit
-from docboltz.cli.options import OptionNames
-from docboltz.cli.reproduce import reproduce
-from docboltz.cli.tune import tune
+from docboltz.cli.spelling import OptionNames
 from docboltz.errors import DocboltzError
 from docboltz.progress import printable
 
-UsageError: Any = typer.BadParameter.__base__  # click's, or that of Typer's own copy of click
 INTERRUPTED = 130  # what a shell reports for a command that Ctrl-C ended
-
-app = typer.Typer(
-    name="docboltz",
-    help="Topics, features and search for a pile of documents: no labels, no pretrained model.",
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # boxes would leave the texts sixteen columns of eighty
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
 COMMANDS = (
-    fit, topics, search, similar, words, transform, index, perplexity, compare, tune, datasets,
-    demo, reproduce,
+    "fit", "topics", "search", "similar", "words", "transform", "index", "perplexity", "compare",
+    "tune", "datasets", "demo", "reproduce",
 )  # fmt: skip
+MODULES = {"topics": "explore", "words": "explore", "search": "find", "similar": "find"}
+"""Where a command is that has no module of its own name."""
 
 
-def _failing_well(command: Callable[..., None]) -> Callable[..., None]:
-    """Say in one line what went wrong, in the words of the command's own options.
+class Commands(click.Group):
+    """All commands, each imported when it is asked for."""
 
-    Typer itself would end the command without a word when Ctrl-C does.
-    """
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Their names."""
+        return list(COMMANDS)
 
-    @functools.wraps(command)
-    def run(**given: Any) -> None:
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """The command of that name."""
+        if name not in COMMANDS:
+            return None
+        module = import_module(f"docboltz.cli.{MODULES.get(name, name)}")
+        command: click.Command = getattr(module, name)
+        return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; say in one line what went wrong, in the words of its own options.
+
+        Click itself would end it without a word when Ctrl-C does.
+        """
         try:
-            command(**given)
+            return super().invoke(ctx)
         except DocboltzError as error:
-            _complain(error.phrase(OptionNames(given)))
-            raise typer.Exit(2) from None
+            command = self.get_command(ctx, ctx.invoked_subcommand or "")
+            options = [p.name or "" for p in (command.params if command else [])]
+            _complain(error.phrase(OptionNames(options)))
+            ctx.exit(2)
         except KeyboardInterrupt as stop:
             _complain(f"interrupted: {str(stop) or 'nothing was written.'}")
-            sys.exit(INTERRUPTED)
-
-    return run
+            ctx.exit(INTERRUPTED)
 
 
-for command in COMMANDS:
-    app.command()(_failing_well(command))
-
-
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"docboltz {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _options(
-    version: Annotated[
-        bool,
-        typer.Option("--version", callback=_print_version, is_eager=True, help="Show version."),
-    ] = False,
-) -> None:
-    pass
+@click.group(
+    cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "show_default": True}
+)
+@click.version_option(__version__, message="%(prog)s %(version)s")
+def app() -> None:
+    """Topics, features and search for a pile of documents: no labels, no pretrained model."""
 
 
 def main() -> None:
@@ -97,8 +79,8 @@ def main() -> None:
 
 def _run(arguments: list[str]) -> int:
     try:
-        return app(arguments, prog_name="docboltz", standalone_mode=False) or 0
-    except UsageError as error:
+        return app.main(arguments, prog_name="docboltz", standalone_mode=False) or 0
+    except click.UsageError as error:
         path = error.ctx.command_path if error.ctx else "docboltz"
         message = error.format_message()
         stop = "" if message.endswith((".", "?")) else "."
@@ -110,4 +92,4 @@ def _run(arguments: list[str]) -> int:
 
 
 def _complain(message: str) -> None:
-    typer.echo("docboltz: " + printable(" ".join(message.splitlines())), err=True)
+    click.echo("docboltz: " + printable(" ".join(message.splitlines())), err=True)

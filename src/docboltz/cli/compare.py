@@ -2,50 +2,51 @@
 
 from __future__ import annotations
 
-import dataclasses
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import Any
 
-import typer
+import click
 
-from docboltz.cli.corpus_options import CorpusSource, WordOptions
-from docboltz.cli.options import Device, Json, Quiet, Seed, Updates, latent_words_of, require_recipe
-from docboltz.cli.output import print_json, print_table, remark, remark_split
-from docboltz.cli.reading import reads_corpus, remark_reading
+from docboltz.cli import options
+from docboltz.cli.counting import counts_words
+from docboltz.cli.options import option
+from docboltz.cli.output import print_json, print_table, remark, remark_reading, remark_split
+from docboltz.cli.reading import reads_corpus
 
 
 @reads_corpus
+@counts_words
+@click.command()
+@option("--models", "Names split by commas; unigram is one more.", "ors,rs,docnade,lda,lsi,tfidf")
+@option("--out -o", "For the reports.", "compare", options.PATH)
+@option("--test", "Documents to test on, read as CORPUS is; repeat it for several.", multiple=True)
+@option("--test-share", "Else this share of CORPUS, drawn by seed.", 0.2, options.SHARE)
+@option("--topics", "Number of topics of each model.", 128, options.COUNT)
+@option("--latent-words", "Of ors, per document: auto, or a number.", "auto")
+@options.recipe(
+    None,
+    "quick is contrastive divergence: minutes, no perplexity. By default full on a GPU and quick "
+    "on a CPU.",
+)
+@options.updates
+@options.seed
+@options.usual
 def compare(
-    source: CorpusSource,
-    counting: WordOptions,
-    models: Annotated[
-        str, typer.Option(help="Names split by commas; unigram is one more.")
-    ] = "ors,rs,docnade,lda,lsi,tfidf",
-    out: Annotated[Path, typer.Option("--out", "-o", help="For the reports.")] = Path("compare"),
-    test: Annotated[
-        list[str] | None,
-        typer.Option(help="Documents to test on, read as CORPUS is; repeat it for several."),
-    ] = None,
-    test_share: Annotated[
-        float, typer.Option(min=0.01, max=0.9, help="Else this share of CORPUS, drawn by seed.")
-    ] = 0.2,
-    topics: Annotated[int, typer.Option(min=1, help="Number of topics of each model.")] = 128,
-    latent_words: Annotated[
-        str, typer.Option(help="Of ors, per document: auto, or a number.")
-    ] = "auto",
-    recipe: Annotated[
-        str | None,
-        typer.Option(
-            help="quick (contrastive divergence: minutes, no perplexity), full, density or paper; "
-            "by default full on a GPU and quick on a CPU."
-        ),
-    ] = None,
-    updates: Updates = None,
-    seed: Seed = 0,
-    device: Device = "auto",
-    quiet: Quiet = False,
-    json: Json = False,
+    corpus: dict[str, Any],
+    counting: dict[str, Any],
+    models: str,
+    out: Path,
+    test: tuple[str, ...],
+    test_share: float,
+    topics: int,
+    latent_words: str,
+    recipe: str | None,
+    updates: int | None,
+    seed: int,
+    device: str,
+    quiet: bool,
+    json: bool,
 ) -> None:
     """Train several models on documents and measure them on others: a table and a report.
 
@@ -55,11 +56,11 @@ def compare(
 
     Example:  docboltz compare reviews.csv
     """
-    require_recipe(recipe)
-    latent = latent_words_of(latent_words)
-    analysis = counting.analysis()
-    documents = source.documents()
-    others = dataclasses.replace(source, corpus=test).documents() if test else None
+    from docboltz.corpus.readers import read
+
+    latent = options.latent_words_of(latent_words)
+    documents = read(**corpus)
+    others = read(**{**corpus, "source": test}) if test else None
 
     # All that can be wrong without them is found out: now torch may take its seconds.
     from docboltz.corpus.split import Counting, count_split
@@ -74,14 +75,14 @@ def compare(
     silent = quiet or json
     split = count_split(
         documents,
-        Counting(analysis, *counting.limits(), counting.words),
+        Counting(**counting),
         test=others,
         test_share=test_share,
         seed=seed,
         shown=not quiet,
     )
-    for read in filter(None, (documents, others)):
-        remark_reading(read.report, quiet=quiet, json=json)
+    for each in filter(None, (documents, others)):
+        remark_reading(each.report, quiet=quiet, json=json)
     remark_split(split, "test on", quiet=silent)
     if recipe is None and usual == "quick" and {"ors", "rs"} & {*names}:
         remark(

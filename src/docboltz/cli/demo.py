@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
-from docboltz.cli.options import Device, Quiet
-from docboltz.cli.output import print_hits, print_table, remark
+from docboltz.cli import options
+from docboltz.cli.options import option
+from docboltz.cli.output import print_answer, print_table, remark
 
 
+@click.command()
+@option("--dataset", "20newsgroups or docstrings.", "20newsgroups")
+@option("--path", "20 Newsgroups on this machine, not to be fetched.", type=options.PATH)
+@option("--topics", "Number of topic units.", 128, options.COUNT)
+@option("--updates", "Minibatches to learn from.", 3000, options.COUNT)
+@options.device
+@options.quiet
 def demo(
-    dataset: Annotated[str, typer.Option(help="20newsgroups or docstrings.")] = "20newsgroups",
-    path: Annotated[
-        Path | None, typer.Option(help="20 Newsgroups on this machine, not to be fetched.")
-    ] = None,
-    topics: Annotated[int, typer.Option(min=1, help="Number of topic units.")] = 128,
-    updates: Annotated[int, typer.Option(min=1, help="Minibatches to learn from.")] = 3000,
-    device: Device = "auto",
-    quiet: Quiet = False,
+    dataset: str, path: Path | None, topics: int, updates: int, device: str, quiet: bool
 ) -> None:
     """Train on real text, show topics, search, and measure against LSI.
 
@@ -51,16 +51,14 @@ def demo(
         )
     try:
         remark(f"{name}: {len(data.train):,} documents, {len(model.vocabulary):,} words\n")
-        rows = [[f"{t.sharpness:.2f}", " ".join(t.words)] for t in model.topics(12, words=9)]
-        columns = {"bits": "right", "words": "left"}
-        print_table("A dozen of the topics, sharpest first", columns, rows)
+        print_answer(model.topics(12, words=9), "A dozen of the topics, sharpest first")
         with clock("three searches"):
             for query in QUERIES[name]:
-                print_hits(f'Search: "{query}"', model.search(query, 4))
+                print_answer(model.search(query, 4), f'Search: "{query}"')
         columns = {"test documents": "left", "MAP": "right", "P@10": "right", "accuracy": "right"}
         title = f"{len(data.test):,} test documents as queries, then classified"
         print_table(title, columns, measure(model, data, clock))
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"the model in {out} is usable as it is.") from None
     print_table("Time", {"step": "left", "seconds": "right"}, clock.rows())
-    typer.echo(f'\nThe model is in {out}\nTry: docboltz search "{out}" "your own words"')
+    print(f'\nThe model is in {out}\nTry: docboltz search "{out}" "your own words"')

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
 
-import typer
+import click
 
-from docboltz.cli.options import Json, ModelFolder, Neighbours
+from docboltz.cli import options
+from docboltz.cli.options import option
 from docboltz.cli.output import print_answer, print_json, remark, remark_unknown
 
 
-def topics(
-    model: ModelFolder,
-    number: Annotated[
-        int | None, typer.Option(min=1, help="Show only so many, none that repeats another.")
-    ] = None,
-    words: Annotated[int, typer.Option(min=1, max=20, help="Words per topic.")] = 10,
-    json: Json = False,
-) -> None:
+@click.command()
+@options.model_folder
+@option("--number", "Show only so many, none that repeats another.", type=options.COUNT)
+@option("--words", "Words per topic.", 10, click.IntRange(1, 20))
+@options.as_json
+def topics(model: Path, number: int | None, words: int, json: bool) -> None:
     """Show the words of each topic, sharpest topic first.
 
     Sharpness: how far, in bits, the words of documents with the topic are from those without it.
@@ -39,12 +38,12 @@ def topics(
         remark(f"{len(found)} of {text_model.n_topics} topics: {why}.")
 
 
-def words(
-    model: ModelFolder,
-    text: Annotated[list[str], typer.Argument(metavar="TEXT...", help="A few words.")],
-    top: Neighbours = 15,
-    json: Json = False,
-) -> None:
+@click.command()
+@options.model_folder
+@click.argument("text", nargs=-1, required=True, metavar="TEXT...", help="A few words.")
+@options.top(15)
+@options.as_json
+def words(model: Path, text: tuple[str, ...], top: int, json: bool) -> None:
     """Show the words the model expects beside yours, those it says most about first.
 
     Lift: how many times as often as usual.

@@ -1,89 +1,48 @@
-"""docboltz search, similar, index: documents that are about the same things."""
+"""docboltz search, similar: documents that are about the same things."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Any
 
-import typer
+import click
 
-from docboltz.cli.corpus_options import CorpusSource
-from docboltz.cli.options import By, Device, Json, ModelFolder, Neighbours, Quiet
-from docboltz.cli.output import (
-    count_of,
-    print_hits,
-    print_json,
-    remark,
-    remark_unknown,
+from docboltz.cli import options
+from docboltz.cli.output import print_answer, print_json, remark, remark_unknown
+
+
+@click.command()
+@options.model_folder
+@click.argument(
+    "text", nargs=-1, required=True, metavar="TEXT...", help="What to look for, in free text."
 )
-from docboltz.cli.reading import reads_corpus
-
-
-def search(
-    model: ModelFolder,
-    text: Annotated[
-        list[str], typer.Argument(metavar="TEXT...", help="What to look for, in free text.")
-    ],
-    top: Neighbours = 10,
-    by: By = "both",
-    json: Json = False,
-) -> None:
+@options.top(10)
+@options.by
+@options.as_json
+def search(model: Path, text: tuple[str, ...], top: int, by: Any, json: bool) -> None:
     """Find the documents that answer a text best, by what they are about and the words they have.
 
     Example:  docboltz search model "problems installing a graphics driver"
     """
     from docboltz.text_model import TextModel
 
-    _show(TextModel.open(model).search(" ".join(text), top, by=by), json)  # type: ignore[arg-type]
+    _show(TextModel.open(model).search(" ".join(text), top, by=by), json)
 
 
-def similar(
-    model: ModelFolder,
-    document_id: Annotated[
-        str, typer.Argument(metavar="ID", help="Id of a document of the collection.")
-    ],
-    top: Neighbours = 10,
-    by: By = "both",
-    json: Json = False,
-) -> None:
+@click.command()
+@options.model_folder
+@click.argument("document_id", metavar="ID", help="Id of a document of the collection.")
+@options.top(10)
+@options.by
+@options.as_json
+def similar(model: Path, document_id: str, top: int, by: Any, json: bool) -> None:
     """Find the documents most like one of the collection.
 
     Example:  docboltz similar model 42
     """
     from docboltz.text_model import TextModel
 
-    _show(TextModel.open(model).similar(document_id, top, by=by), json)  # type: ignore[arg-type]
-
-
-@reads_corpus
-def index(
-    model: ModelFolder,
-    source: CorpusSource,
-    device: Device = "auto",
-    quiet: Quiet = False,
-    json: Json = False,
-) -> None:
-    """Make another collection the one that is searched; the model stays as it is.
-
-    Columns are those the model was trained with, unless others are named.
-
-    Example:  docboltz index model new-reviews.csv
-    """
-    from docboltz.text_model import TextModel
-
-    text_model = TextModel.open(model, device=device)
-    documents = source.documents(text_model.reading)
-    indexed = text_model.index(documents, verbose=not quiet)
-    if json:
-        print_json(
-            {
-                "model": str(model),
-                "documents": len(indexed),
-                "without_words": indexed.n_empty,
-                "read": documents.report.to_dict(),
-            }
-        )
-    else:
-        remark(f"{count_of(len(indexed), 'document')} can be searched in {model}", quiet=quiet)
+    _show(TextModel.open(model).similar(document_id, top, by=by), json)
 
 
 def _show(hits: Any, json: bool) -> None:
@@ -91,6 +50,6 @@ def _show(hits: Any, json: bool) -> None:
     if json:
         print_json(hits.to_dicts())
     elif hits:
-        print_hits(None, hits)
+        print_answer(hits)
     else:
         remark("No document has any of these words.")

@@ -3,57 +3,49 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Any
 
-import typer
+import click
 
-from docboltz.cli.corpus_options import CorpusSource, WordOptions
-from docboltz.cli.options import Device, Json, Quiet, latent_words_of, require_recipe
+from docboltz.cli import options
+from docboltz.cli.counting import counts_words
+from docboltz.cli.options import flag, option
 from docboltz.cli.output import count_of, print_json, remark
 from docboltz.cli.reading import reads_corpus
 
 
 @reads_corpus
+@counts_words
+@click.command()
+@option("--out -o", "Folder for the model.", type=options.PATH, required=True)
+@flag("--replace", "Replace the model in that folder, if there is one.")
+@option("--topics", "Number of topic units.", 128, options.COUNT)
+@option("--latent-words", "Latent words per document: auto, or a number (0: none).", "auto")
+@options.recipe("quick", "full is quick, then maximum likelihood: better.")
+@options.updates
+@option("--validation", "Share of documents to hold out and stop on.", 0, click.FloatRange(0, 0.9))
+@flag("--restart", "Start anew instead of going on after an interrupt.")
+@options.seed
+@options.usual
 def fit(
-    source: CorpusSource,
-    counting: WordOptions,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the model.")],
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Replace the model in that folder, if there is one.")
-    ] = False,
-    topics: Annotated[int, typer.Option(min=1, help="Number of topic units.")] = 128,
-    latent_words: Annotated[
-        str, typer.Option(help="Latent words per document: auto, or a number (0: none).")
-    ] = "auto",
-    recipe: Annotated[
-        str, typer.Option(help="quick, full (then maximum likelihood: better), density or paper.")
-    ] = "quick",
-    updates: Annotated[
-        int | None,
-        typer.Option(min=1, help="Minibatches of each phase; by default what the recipe says."),
-    ] = None,
-    validation: Annotated[
-        float, typer.Option(min=0, max=0.9, help="Share of documents to hold out and stop on.")
-    ] = 0,
-    restart: Annotated[
-        bool, typer.Option("--restart", help="Start anew instead of going on after an interrupt.")
-    ] = False,
-    seed: Annotated[
-        int, typer.Option(min=0, max=2**32 - 1, help="Same seed, same machine: same model.")
-    ] = 0,
-    device: Device = "auto",
-    quiet: Quiet = False,
-    json: Json = False,
+    corpus: dict[str, Any],
+    counting: dict[str, Any],
+    out: Path,
+    topics: int,
+    latent_words: str,
+    seed: int,
+    quiet: bool,
+    json: bool,
+    **settings: Any,
 ) -> None:
     """Learn topics from documents and make them searchable.
 
     Example:  docboltz fit reviews.csv --out model
     """
-    require_recipe(recipe)
-    latent = latent_words_of(latent_words)
-    analysis = counting.analysis()
-    min_df, max_df = counting.limits()
-    documents = source.documents()
+    from docboltz.corpus.readers import read
+
+    latent = options.latent_words_of(latent_words)
+    documents = read(**corpus)
 
     # All that can be wrong without them is found out: now torch may take its seconds.
     from docboltz.fitting import TrainingInterrupted
@@ -66,18 +58,10 @@ def fit(
             folder=out,
             topics=topics,
             latent_words=latent,
-            recipe=recipe,
-            updates=updates,
-            validation=validation,
-            analysis=analysis,
-            max_words=counting.words,
-            min_df=min_df,
-            max_df=max_df,
-            replace=replace,
-            restart=restart,
             random_state=seed,
-            device=device,
             verbose=not quiet,
+            **counting,
+            **settings,
         )
     except TrainingInterrupted as stop:
         model, stopped = stop.model, stop

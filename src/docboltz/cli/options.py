@@ -1,83 +1,66 @@
-"""Arguments and options that several commands share, and how messages name options."""
+"""Arguments and options that several commands share, and what some of them hold."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Any, Literal
 
-import typer
+import click
 
-from docboltz.errors import InvalidParameter, Spelling, require
+from docboltz.errors import require
 
 RECIPES = ("quick", "full", "density", "paper")
 """As in `docboltz.training.recipes`, which would take seconds to import."""
-CALLED = {
-    "n_components": "topics",
-    "max_words": "words",
-    "random_state": "seed",
-    "share": "validation",
-    "n": "top",
-}
-"""Options that are not named as the parameters of Python are."""
 
-QUOTES = "'\""
-
-ModelFolder = Annotated[
-    Path, typer.Argument(metavar="MODEL", help="Folder of a model made by 'docboltz fit'.")
-]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no remarks.")]
-Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
-Device = Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")]
-Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of all chance.")]
-Updates = Annotated[
-    int | None,
-    typer.Option(min=1, help="Minibatches of each phase of training; sweeps of LDA."),
-]
-Neighbours = Annotated[int, typer.Option("--top", "-k", min=1, help="How many to show.")]
-By = Annotated[
-    str, typer.Option("--by", help="both, topics or words: what a document's score counts.")
-]
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+PATH = click.Path(path_type=Path)
+COUNT = click.IntRange(min=1)
+SHARE = click.FloatRange(0.01, 0.9)
 
 
-class OptionNames(Spelling):
-    """The options of one command, in messages: `--min-df` where Python has `min_df`.
-
-    >>> names = OptionNames(["min_df", "stem", "words"])
-    >>> names.subject("count", "min_df"), names.setting("stem=False"), names.setting("max_words")
-    ('--min-df', '--no-stem', '--words')
-    >>> names.subject("FixedLatentWords", "m")
-    "The 'm' parameter of FixedLatentWords"
-    """
-
-    def __init__(self, parameters: Iterable[str]) -> None:
-        self._parameters = set(parameters)
-
-    def _option(self, name: str) -> str | None:
-        called = CALLED.get(name, name)
-        found = next((each for each in (called, name) if each in self._parameters), None)
-        return None if found is None else found.replace("_", "-")
-
-    def subject(self, owner: str, name: str) -> str:
-        """The option, or the parameter where the command has no such option."""
-        option = self._option(name)
-        return super().subject(owner, name) if option is None else f"--{option}"
-
-    def setting(self, mention: str) -> str:
-        """The option with its value, as it is typed."""
-        name, equals, value = mention.partition("=")
-        option = self._option(name)
-        if option is None:
-            return mention
-        if not equals or value == "True":
-            return f"--{option}"
-        return f"--no-{option}" if value == "False" else f"--{option} {value.strip(QUOTES)}"
+def option(names: str, help: str, default: Any = ..., type: Any = None, **how: Any) -> Decorator:
+    """An option, whose names are split by spaces; without default it is None."""
+    if default is not ...:
+        how["default"] = default
+    return click.option(*names.split(), help=help, type=type, **how)
 
 
-def require_recipe(name: str | None) -> None:
-    """Refuse a recipe nobody knows."""
-    known = f"{', '.join(RECIPES[:-1])} or {RECIPES[-1]}"
-    require(name is None or name in RECIPES, "docboltz", "recipe", known, name)
+def flag(names: str, help: str) -> Decorator:
+    """An option without a value."""
+    return click.option(*names.split(), help=help, is_flag=True)
+
+
+model_folder = click.argument(
+    "model", type=PATH, metavar="MODEL", help="Folder of a model made by 'docboltz fit'."
+)
+quiet = flag("--quiet -q", "No progress, no remarks.")
+as_json = flag("--json", "Print the answer as JSON.")
+device = option("--device", "auto, cpu or cuda.", "auto")
+seed = option("--seed", "Same seed, same machine: same numbers.", 0, click.IntRange(0, 2**32 - 1))
+updates = option(
+    "--updates",
+    "Minibatches of each phase of training (sweeps of LDA), instead of the recipe's.",
+    type=COUNT,
+)
+by = option(
+    "--by", "What a document's score counts.", "both", click.Choice(("both", "topics", "words"))
+)
+
+
+def usual(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--device, --quiet and --json."""
+    return device(quiet(as_json(command)))
+
+
+def top(n: int) -> Decorator:
+    """How many to show: n unless something else is said."""
+    return option("--top -k", "How many to show.", n, COUNT)
+
+
+def recipe(default: str | None, help: str) -> Decorator:
+    """How to train."""
+    return option("--recipe", help, default, click.Choice(RECIPES))
 
 
 def whole_numbers(name: str, given: str, least: int) -> list[int]:
@@ -91,13 +74,6 @@ def whole_numbers(name: str, given: str, least: int) -> list[int]:
 
 def latent_words_of(given: str) -> int | Literal["auto"]:
     """The number of latent words, or "auto"."""
-    if given == "auto":
-        return "auto"
-    if not given.isdecimal() or len(given) > 12:
-        raise InvalidParameter(
-            owner="docboltz",
-            name="latent_words",
-            expected="auto or a whole number of at least 0",
-            got=given,
-        )
-    return int(given)
+    ok = given == "auto" or (given.isdecimal() and len(given) <= 12)
+    require(ok, "docboltz", "latent_words", "auto or a whole number of at least 0", given)
+    return "auto" if given == "auto" else int(given)

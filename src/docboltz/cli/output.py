@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from docboltz.progress import printable
 from docboltz.progress import remark as _remark
+from docboltz.text_table import Columns, table_lines
 
 if TYPE_CHECKING:
-    from rich.text import Text
-
-    from docboltz.answers import Answer, Hits
+    from docboltz.answers import Answer
+    from docboltz.corpus.counts import Corpus
+    from docboltz.corpus.readers import Documents
+    from docboltz.corpus.report import ReadReport
     from docboltz.corpus.split import Split
 
-UNFOLDED = 10_000  # columns: more than any row of a table needs
+MARK = ("\1", "\2")
+"""Stand for the beginning and the end of bold type until a line is printed."""
+BOLD = ("\033[1m", "\033[0m")
 
 
 def remark(message: str, *, quiet: bool = False) -> None:
@@ -27,72 +34,44 @@ def remark(message: str, *, quiet: bool = False) -> None:
 
 def print_json(value: Any) -> None:
     """Print one JSON value on standard output, in UTF-8 whatever the terminal's encoding."""
-    text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
-    data = text.encode("utf-8", "backslashreplace")
-    stream = getattr(sys.stdout, "buffer", None)
-    if stream is None:
-        sys.stdout.write(text)
-    else:
-        sys.stdout.flush()
-        stream.write(data)
-        stream.flush()
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    click.echo(text.encode("utf-8", "backslashreplace"))
 
 
-def print_table(
-    title: str | None, columns: dict[str, str], rows: Iterable[Sequence[str | Text]]
-) -> None:
-    """Print a table: `columns` maps headings to "left", "right" or "cut".
+def as_json(read: Documents, counts: Corpus) -> dict[str, Any]:
+    """What JSON says of documents that were read and counted."""
+    numbers = {"documents": len(counts), "without_words": counts.n_empty}
+    return {**numbers, "read": read.report.to_dict()}
 
-    A "cut" column is one line a row: on a terminal what does not fit is left out.
-    """
-    from rich.console import Console
-    from rich.table import Table
 
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
-    for heading, justify in columns.items():
-        if justify == "cut" and sys.stdout.isatty():
-            table.expand = True  # so that this column, the only one with a ratio, gets the rest
-            table.add_column(heading, no_wrap=True, overflow="ellipsis", ratio=1)
-        else:
-            side = "right" if justify == "right" else "left"
-            table.add_column(heading, justify=side, overflow="fold")  # type: ignore[arg-type]
-    for row in rows:
-        table.add_row(*(printable(cell) if isinstance(cell, str) else cell for cell in row))
+def print_table(title: str | None, columns: Columns, rows: Iterable[Sequence[str]]) -> None:
+    """Print a table."""
+    _print(title, columns, [[*map(printable, row)] for row in rows])
+
+
+def print_answer(answer: Answer[Any], title: str | None = None) -> None:
+    """Print hits, topics or words; the words that were searched for are bold."""
+    _print(title, *answer.table(MARK, printable))
+
+
+def _print(title: str | None, columns: Columns, rows: list[list[str]]) -> None:
+    terminal = sys.stdout.isatty()
     # Piped into another program, a row stays on one line, as that program expects.
-    width = None if sys.stdout.isatty() else UNFOLDED
-    Console(width=width, highlight=False, markup=False, emoji=False).print(table)
+    width = shutil.get_terminal_size().columns if terminal else None
+    head, *lines = table_lines(columns, rows, width)
+    begin, end = BOLD if terminal else ("", "")
+    if title is not None:
+        print(title)
+    print(begin + head + end)
+    for line in lines:
+        marked = MARK[0] in line  # of which a cut may have lost the end
+        print(line.replace(MARK[0], begin).replace(MARK[1], end) + (end if marked else ""))
 
 
-def print_answer(answer: Answer[Any]) -> None:
-    """Print topics or words by their own columns."""
-    heads, rows = answer.table(("", ""), str)
-    sides = {name: "right" if name in answer.numbers else "left" for name in heads}
-    print_table(None, sides, rows)
-
-
-def print_hits(title: str | None, hits: Hits) -> None:
-    """Print hits with the query's own words in bold, the best piece of each text."""
-    from rich.text import Text
-
-    columns = {"score": "right", "id": "left", "labels": "left", "text": "cut"}
-    rows: list[list[str | Text]] = []
-    for hit in hits:
-        text, bold = Text(), False
-        for piece in hit.snippet(mark=("\0", "\0")).split("\0"):
-            text.append(printable(piece), "bold" if bold else "")
-            bold = not bold
-        rows.append([f"{hit.score:.3f}", hit.id, ", ".join(hit.labels), text])
-    if not any(hit.labels for hit in hits):
-        del columns["labels"]
-        rows = [[score, id, text] for score, id, _, text in rows]
-    print_table(title, columns, rows)
-
-
-def remark_empty(n: int, *, quiet: bool) -> None:
-    """Say how many documents hold nothing that the model knows."""
-    if n:
-        have = "document has" if n == 1 else "documents have"
-        remark(f"{n:,} {have} no word of the vocabulary", quiet=quiet)
+def remark_reading(report: ReadReport, *, quiet: bool, json: bool) -> None:
+    """Say how the corpus was read (JSON says so itself), what was left out, and why."""
+    for line in report.problems() if json else report.summary():
+        remark(line, quiet=quiet)
 
 
 def remark_unknown(words: Sequence[str]) -> None:

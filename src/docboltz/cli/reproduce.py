@@ -3,44 +3,41 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Any
 
-import typer
+import click
 
-from docboltz.cli.options import Device, Quiet
+from docboltz.cli import options
+from docboltz.cli.options import flag, option
 from docboltz.cli.output import remark
 
 
+@click.command()
+@option("--out -o", "Folder for results; may hold some.", type=options.PATH, required=True)
+@flag("--quick", "A reduced run, minutes on a CPU, that says so.")
+@option("--seeds", "Times each model is trained: 3, or 1 if quick.", type=options.COUNT)
+@option("--counts", "Folder with counted documents; no text is needed then.", type=options.PATH)
+@flag("--save-counts", "Only count: --out is a folder for --counts.")
+@option("--path", "20 Newsgroups on this machine, not to be fetched.", type=options.PATH)
+@option(
+    "--rcv1", "Folder with Reuters: counts.npz, topics.npz, topic_names.txt.", type=options.PATH
+)
+@option("--part", "I/N: the I-th of N parts, for several machines.", "1/1")
+@option("--only", "Only trials whose name contains this.", "")
+@flag("--report-only", "Run nothing, write the report anew.")
+@options.device
+@options.quiet
 def reproduce(
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for results; may hold some.")],
-    quick: Annotated[
-        bool, typer.Option("--quick", help="A reduced run, minutes on a CPU, that says so.")
-    ] = False,
-    seeds: Annotated[
-        int | None, typer.Option(min=1, help="Times each model is trained: 3, or 1 if quick.")
-    ] = None,
-    counts: Annotated[
-        Path | None, typer.Option(help="Folder with counted documents; no text is needed then.")
-    ] = None,
-    save_counts: Annotated[
-        bool, typer.Option("--save-counts", help="Only count: --out is a folder for --counts.")
-    ] = False,
-    path: Annotated[
-        Path | None, typer.Option(help="20 Newsgroups on this machine, not to be fetched.")
-    ] = None,
-    rcv1: Annotated[
-        Path | None,
-        typer.Option(help="Folder with Reuters: counts.npz, topics.npz, topic_names.txt."),
-    ] = None,
-    part: Annotated[
-        str, typer.Option(help="I/N: the I-th of N parts, for several machines.")
-    ] = "1/1",
-    only: Annotated[str, typer.Option(help="Only trials whose name contains this.")] = "",
-    report_only: Annotated[
-        bool, typer.Option("--report-only", help="Run nothing, write the report anew.")
-    ] = False,
-    device: Device = "auto",
-    quiet: Quiet = False,
+    out: Path,
+    quick: bool,
+    seeds: int | None,
+    counts: Path | None,
+    save_counts: bool,
+    path: Path | None,
+    rcv1: Path | None,
+    report_only: bool,
+    quiet: bool,
+    **settings: Any,
 ) -> None:
     """Make the paper's Tables 1 and 2 and Figures 4 and 5 anew, beside the paper's own.
 
@@ -69,10 +66,8 @@ def reproduce(
                 Sources(counts, path, rcv1),
                 plan="quick" if quick else "full",
                 n_seeds=seeds,
-                only=only,
-                part=part,
-                device=device,
                 log=log,
+                **settings,
             )
         except KeyboardInterrupt:
             if not read_records(out):
@@ -80,4 +75,4 @@ def reproduce(
             page = write_report(out)
             message = f"what is done is in {page}. The same command goes on."
             raise KeyboardInterrupt(message) from None
-    typer.echo(write_report(out))
+    print(write_report(out))

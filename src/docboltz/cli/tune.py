@@ -3,47 +3,44 @@
 from __future__ import annotations
 
 import shlex
-from typing import Annotated
+from typing import Any
 
-import typer
+import click
 
-from docboltz.cli.corpus_options import CorpusSource, WordOptions
-from docboltz.cli.options import Device, Json, Quiet, Seed, Updates, require_recipe, whole_numbers
-from docboltz.cli.output import print_json, print_table, remark, remark_split
-from docboltz.cli.reading import reads_corpus, remark_reading, spelled_options
+from docboltz.cli import options
+from docboltz.cli.counting import counts_words
+from docboltz.cli.groups import given_options
+from docboltz.cli.options import option
+from docboltz.cli.output import print_json, print_table, remark, remark_reading, remark_split
+from docboltz.cli.reading import reads_corpus
 
 
 @reads_corpus
+@counts_words
+@click.command()
+@option("--topics", "Numbers of topics to try, split by commas.", "64,128,256")
+@option("--latent", "Numbers of latent words to try; 0 is the Replicated Softmax.", "0,50,100")
+@option(
+    "--by",
+    "By default retrieval where there are labels, else likelihood.",
+    type=click.Choice(("retrieval", "classification", "likelihood")),
+)
+@options.recipe(None, "By default quick, for the likelihood full.")
+@options.updates
+@option("--validation", "Share of documents to judge on.", 0.2, options.SHARE)
+@options.seed
+@options.usual
 def tune(
-    source: CorpusSource,
-    counting: WordOptions,
-    topics: Annotated[
-        str, typer.Option(help="Numbers of topics to try, split by commas.")
-    ] = "64,128,256",
-    latent: Annotated[
-        str, typer.Option(help="Numbers of latent words to try; 0 is the Replicated Softmax.")
-    ] = "0,50,100",
-    by: Annotated[
-        str | None,
-        typer.Option(
-            help="retrieval, classification or likelihood; by default retrieval where there are "
-            "labels, else likelihood."
-        ),
-    ] = None,
-    recipe: Annotated[
-        str | None,
-        typer.Option(
-            help="quick, full, density or paper; by default quick, for the likelihood full."
-        ),
-    ] = None,
-    updates: Updates = None,
-    validation: Annotated[
-        float, typer.Option(min=0.01, max=0.9, help="Share of documents to judge on.")
-    ] = 0.2,
-    seed: Seed = 0,
-    device: Device = "auto",
-    quiet: Quiet = False,
-    json: Json = False,
+    corpus: dict[str, Any],
+    counting: dict[str, Any],
+    topics: str,
+    latent: str,
+    validation: float,
+    seed: int,
+    device: str,
+    quiet: bool,
+    json: bool,
+    **settings: Any,
 ) -> None:
     """Try numbers of topics and latent words on documents held out, and say which is best.
 
@@ -52,16 +49,13 @@ def tune(
 
     Example:  docboltz tune reviews.csv
     """
-    from docboltz.errors import require
+    from docboltz.corpus.readers import read
 
-    sizes = whole_numbers("topics", topics, 1), whole_numbers("latent", latent, 0)
-    ways = (None, "retrieval", "classification", "likelihood")
-    require(by in ways, "tune", "by", "retrieval, classification or likelihood", by)
-    require_recipe(recipe)
-    analysis = counting.analysis()
-    documents = source.documents()
+    sizes = options.whole_numbers("topics", topics, 1), options.whole_numbers("latent", latent, 0)
+    documents = read(**corpus)
 
     # All that can be wrong without them is found out: now torch may take its seconds.
+    from docboltz.cli.fit import fit
     from docboltz.corpus.split import Counting, count_split
     from docboltz.device import choose_device
     from docboltz.experiments.tuning import size_of, table
@@ -70,38 +64,30 @@ def tune(
     choose_device(device, "tune")
     silent = quiet or json
     split = count_split(
-        documents,
-        Counting(analysis, *counting.limits(), counting.words),
-        test_share=validation,
-        seed=seed,
-        shown=not quiet,
+        documents, Counting(**counting), test_share=validation, seed=seed, shown=not quiet
     )
     remark_reading(documents.report, quiet=quiet, json=json)
     remark_split(split, "judge on", quiet=silent)
     found = run(
         split,
         *sizes,
-        by=by,  # type: ignore[arg-type]  # checked there, with a message
-        recipe=recipe,
-        updates=updates,
         seed=seed,
         device=device,
         verbose=not quiet,
         log=lambda message: remark(message, quiet=silent),
+        **settings,
     )
     n_topics, n_latent = size_of(found.best)
-    use = ["docboltz", "fit", *source.corpus, "--out", "model"]
+    again = {str(p.name) for p in fit.params} - {"topics", "recipe", "validation", "quiet", "json"}
+    use = ["docboltz", "fit", *corpus["source"], "--out", "model"]
     use += ["--topics", str(n_topics), "--latent-words", str(n_latent), "--recipe", found.recipe]
-    use += [*spelled_options(source), *spelled_options(counting)]
-    use += ["--updates", str(updates)] if updates is not None else []
-    use += ["--seed", str(seed)] if seed else []
-    use += ["--device", device] if device != "auto" else []
+    use += given_options(click.get_current_context(), again)
     command = shlex.join(use)
     if json:
         print_json({**found.to_dict(), "command": command, "read": documents.report.to_dict()})
     else:
         print_table(None, *table(found))
-        typer.echo(f"\nBest by {found.by}: {n_topics} topics, {n_latent} latent words")
-        typer.echo(f"Use it: {command}")
+        print(f"\nBest by {found.by}: {n_topics} topics, {n_latent} latent words")
+        print(f"Use it: {command}")
     if found.interrupted:
         raise KeyboardInterrupt("the best is that of the models tried until then.")

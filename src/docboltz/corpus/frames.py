@@ -35,9 +35,15 @@ def read_frame(frame: Any, choice: ColumnChoice, report: ReadReport) -> Iterator
         first = next((value for value in column(name) if not is_missing(value)), "")
         return isinstance(first, (str, list)) or len(getattr(first, "shape", ())) == 1
 
-    columns = choice.find(
-        names, f"The {kind}", is_text, lambda message: report.note("absent_columns", message)
-    )
+    def absent(message: str) -> None:
+        report.note("absent_columns", message)
+
+    try:
+        columns = choice.find(names, f"The {kind}", is_text, absent)
+    except InvalidCorpus as error:
+        if "text" in error.settings:
+            error.hint = "Name the one that holds the text, as in docboltz.read(frame, text='…')."
+        raise
     report.read_as[ReadAs(kind, columns)] += 1
     for number, values in enumerate(zip(*map(column, columns.used), strict=True)):
         yield Row(number, *columns.get(dict(zip(columns.used, values, strict=True))))

@@ -90,7 +90,8 @@ class Documents:
                 report.note("empty", identity)
             yield Document(identity, text, labels)
         if report.documents == 0:
-            found = "; ".join(report.problems()) or "nothing, or nothing but a heading"
+            empty = "it is empty" if self._read_with is None else "nothing, or only a heading"
+            found = "; ".join(report.problems()) or empty
             raise InvalidCorpus(f"There are no documents in {self._name}: {found}.")
 
     def __repr__(self) -> str:

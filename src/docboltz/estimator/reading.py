@@ -59,8 +59,9 @@ class ReadsCounts:
         owner = f"{type(self).__name__}.{method}"
         if _holds_text(X):
             raise InvalidCounts(
-                f"{owner} expects raw word counts and got texts. Count their words first, as "
-                "scikit-learn's CountVectorizer does; the command 'docboltz fit' takes texts."
+                f"{owner} expects raw word counts and got texts.",
+                hint="Count their words first, as scikit-learn's CountVectorizer does, or use "
+                "TextModel, which takes texts.",
             )
         try:
             X = validate_data(self, X, accept_sparse="csr", ensure_all_finite=False, reset=reset)

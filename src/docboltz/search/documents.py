@@ -1,26 +1,31 @@
-"""What to show of a hit: id, labels and text of each document, in a Parquet file.
+"""What to show of a hit: id, labels and text of each document, a line of JSON each.
 
-The file is cut into row groups of equal size (but for the last), so that the group of a row is
-known without a search. pyarrow takes 0.1 s to import and is imported when first needed.
+A second file holds a record a document: where its line ends, a hash of its id to find it by, and a
+checksum of the line. Both files are mapped, grow at their ends, and need nothing but NumPy: pyarrow
+alone takes as long to import as a search.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import mmap
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+import zlib
+from collections.abc import Iterable
+from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from docboltz.errors import InvalidModelFile
-from docboltz.search.words import Rows
+from docboltz.search.words import Rows, mapped
 
-ROWS_PER_GROUP = 512  # a hit costs a row group: ten take 1 ms at 512 rows, 24 ms at 8,192
+DOCUMENTS = "documents.jsonl"
+RECORDS = "documents.index"
+RECORD = np.dtype([("end", "<i8"), ("id", "<u8"), ("checksum", "<u4")])
 SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -40,127 +45,67 @@ def is_text(value: object) -> bool:
 
 
 class DocumentWriter:
-    """Writes documents in row groups; call `close`, or `abandon` if the file is not wanted."""
+    """Writes documents to a folder, one after the other; call `close`."""
 
-    def __init__(self, path: Path) -> None:
-        import pyarrow.parquet as pq
+    def __init__(self, folder: Path) -> None:
+        self._end = 0
+        with ExitStack() as files:
+            self._lines = files.enter_context(open(folder / DOCUMENTS, "xb"))
+            self._records = files.enter_context(open(folder / RECORDS, "xb"))
+            self.close = files.pop_all().close
 
-        self._schema = _schema()
-        self._parquet = pq.ParquetWriter(
-            path,
-            self._schema,
-            compression="zstd",
-            use_dictionary=["labels.list.element"],
-            write_statistics=False,  # no query uses them, and they make the footer slow to read
-            write_page_checksum=True,
-        )
-        self._waiting: list[StoredDocument] = []  # less than a row group
-
-    def append(self, documents: list[StoredDocument]) -> None:
+    def append(self, documents: Iterable[StoredDocument]) -> None:
         """Add documents at the end."""
-        self._waiting += documents
-        full = len(self._waiting) // ROWS_PER_GROUP * ROWS_PER_GROUP
-        if full:
-            self._write(self._waiting[:full])
-            del self._waiting[:full]
-
-    def close(self) -> None:
-        """Write the last row group and the footer."""
-        if self._waiting:
-            self._write(self._waiting)
-        self._parquet.close()
-
-    def abandon(self) -> None:
-        """Give the file up; one that is closed stays as it is."""
-        with suppress(OSError):  # a full disk has no room for the footer either
-            self._parquet.close()
-
-    def _write(self, documents: list[StoredDocument]) -> None:
-        import pyarrow as pa
-
-        columns = {name: [getattr(d, name) for d in documents] for name in self._schema.names}
-        table = pa.table(columns, schema=self._schema)
-        self._parquet.write_table(table, row_group_size=ROWS_PER_GROUP)
+        records = []
+        for document in documents:
+            line = json.dumps(vars(document), ensure_ascii=False).encode() + b"\n"
+            self._lines.write(line)
+            self._end += len(line)
+            records.append((self._end, _hashed(document.id), zlib.crc32(line)))
+        self._records.write(np.array(records, RECORD).tobytes())
 
 
-class Documents:
-    """Reads documents by row. Mapped at once, because a rebuild may remove the file later on."""
+class StoredDocuments:
+    """Reads documents by row. Mapped at once, because a rebuild may remove the files later on.
 
-    def __init__(self, file: Path, n: int, damaged: Callable[[str], InvalidModelFile]) -> None:
-        """Of n documents; `damaged` makes the error for a file that cannot be read."""
-        self._n, self._damaged, self._name = n, damaged, file.name
-        with open(file, "rb") as stream:
-            self._map = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+    Whatever the files hold, a method gives an answer, or KeyError, TypeError or ValueError.
+    """
+
+    def __init__(self, folder: Path, n: int) -> None:
+        """Of n documents."""
+        self._records: NDArray[Any] = mapped(folder / RECORDS, RECORD)
+        with open(folder / DOCUMENTS, "rb") as stream:
+            self._lines = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+        if len(self._records) != n:
+            raise ValueError(f"{RECORDS} does not hold {n:,} documents")
 
     def take(self, rows: Rows) -> list[StoredDocument]:
         """The documents of these rows, in their order."""
-        if not len(rows):
-            return []
-        with self._errors():
-            size = self._metadata.row_group(0).num_rows
-            groups, nth = np.unique(rows // size, return_inverse=True)
-            table = self._open(self._metadata).read_row_groups(groups.tolist(), use_threads=False)
-            # Not by take, for which pyarrow imports pandas where there is one: 0.1 s.
-            places = (nth * size + rows % size).tolist()
-            found = [table.slice(place, 1).to_pylist()[0] for place in places]
-        return [StoredDocument(each["id"], tuple(each["labels"]), each["text"]) for each in found]
-
-    def save(self, file: Path) -> None:
-        """Write the whole file again."""
-        file.write_bytes(self._map)
+        return [self._document(row) for row in rows.tolist()]
 
     def row_of(self, id: str) -> int | None:
         """The row of the document with this id, if there is one."""
         if not is_text(id):
             return None
-        # In the column's own bytes: pyarrow.compute, or pandas for pa.scalar, take long to import.
-        wanted, first = id.encode(), 0
-        for chunk in self._ids.chunks:
-            _, ends, data = chunk.buffers()
-            ends = np.frombuffer(ends, np.int32)[chunk.offset : chunk.offset + len(chunk) + 1]
-            rows = np.flatnonzero(np.diff(ends) == len(wanted))
-            for place, byte in enumerate(wanted):
-                rows = rows[np.frombuffer(data, np.uint8)[ends[rows] + place] == byte]
-            if len(rows):
-                return first + int(rows[0])
-            first += len(chunk)
-        return None
+        rows = np.flatnonzero(self._records["id"] == _hashed(id)).tolist()
+        return next((row for row in rows if self._document(row).id == id), None)
 
-    @cached_property
-    def _ids(self) -> Any:
-        """All ids as one Arrow column, kept: 20 MB for a million of 16 letters."""
-        with self._errors():
-            return self._open(self._metadata).read(columns=["id"]).column("id")
+    def save(self, folder: Path) -> None:
+        """Write both files again."""
+        (folder / DOCUMENTS).write_bytes(self._lines)
+        (folder / RECORDS).write_bytes(self._records.tobytes())
 
-    @cached_property
-    def _metadata(self) -> Any:
-        file = self._open()
-        if not (file.schema_arrow.equals(_schema()) and file.metadata.num_rows == self._n):
-            raise TypeError(f"it does not hold {self._n:,} documents")
-        return file.metadata
-
-    def _open(self, metadata: Any = None) -> Any:
-        """A reader of one's own, as two threads must not share one; it takes 0.1 ms."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        source = pa.BufferReader(pa.py_buffer(self._map))
-        return pq.ParquetFile(source, metadata=metadata, page_checksum_verification=True)
-
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
-        import pyarrow as pa
-
-        try:
-            yield
-        except (OSError, pa.ArrowException, KeyError, TypeError, IndexError) as error:
-            raise self._damaged(f"{self._name} cannot be read ({error})") from error
+    def _document(self, row: int) -> StoredDocument:
+        begin, end = (int(self._records["end"][i]) if i >= 0 else 0 for i in (row - 1, row))
+        line = self._lines[begin:end]
+        if zlib.crc32(line) != self._records["checksum"][row]:
+            raise ValueError(f"{DOCUMENTS} was changed after it was saved")
+        saved = json.loads(line)
+        id, labels, text = saved["id"], saved["labels"], saved["text"]
+        if not (isinstance(labels, list) and all(map(is_text, (id, text, *labels)))):
+            raise ValueError(f"{DOCUMENTS} holds other things than documents")
+        return StoredDocument(id, tuple(labels), text)
 
 
-def _schema() -> Any:
-    """Columns of the file; none has a gap."""
-    import pyarrow as pa
-
-    label = pa.field("element", pa.string(), nullable=False)
-    columns = {"id": pa.string(), "labels": pa.list_(label), "text": pa.string()}
-    return pa.schema([pa.field(name, kind, nullable=False) for name, kind in columns.items()])
+def _hashed(id: str) -> int:
+    return int.from_bytes(hashlib.blake2b(id.encode(), digest_size=8).digest(), "little")

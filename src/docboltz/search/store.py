@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
-from docboltz.errors import InvalidParameter, is_whole, require
-from docboltz.files import Fingerprint, Opened, StrPath
-from docboltz.search.documents import Documents, StoredDocument
+from docboltz.bundles import Fingerprint, Opened
+from docboltz.errors import InvalidParameter, require, require_count
+from docboltz.files import StrPath
+from docboltz.search.documents import StoredDocument, StoredDocuments
 from docboltz.search.nearest import Best, Queries, Weights, nearest
 from docboltz.search.vectors import Floats, checked_vectors, unit_vectors
 from docboltz.search.words import Rows, WordIndex
-from docboltz.search.writer import DOCUMENTS, FEATURES, STORE
+from docboltz.search.writer import FEATURES, STORE
 
 By = Literal["both", "topics", "words"]
 
@@ -69,12 +70,9 @@ class SearchStore:
                 opened.file(FEATURES), dtype="<f4", mode="r", shape=shape
             )
             """Unit vectors of the documents, centred if there is a mean, memory-mapped: (n, F)."""
-            self.words = WordIndex.load(
-                opened.folder / opened.build, self.n_documents, self.n_words
-            )
-            self._documents = Documents(
-                opened.file(DOCUMENTS), shape[0], lambda what: STORE.damaged(self.path, what)
-            )
+            folder = opened.folder / opened.build
+            self.words = WordIndex.load(folder, self.n_documents, self.n_words)
+            self._documents = StoredDocuments(folder, self.n_documents)
         self._wordless = np.flatnonzero(self.words.n_words() == 0)
 
     @classmethod
@@ -117,7 +115,7 @@ class SearchStore:
         with STORE.saving(folder) as build:
             (build.path / FEATURES).write_bytes(self.features.data)
             self.words.save(build.path)
-            self._documents.save(build.path / DOCUMENTS)
+            self._documents.save(build.path)
             for name, recorded in self.opened.files.items():
                 if Fingerprint.of(build.path / name) != recorded:
                     raise STORE.damaged(self.path, f"{name} was changed after it was saved")
@@ -144,19 +142,21 @@ class SearchStore:
         takes has the row -1. A query's answer has the same bits in any batch and on any number of
         threads.
         """
+        require_count(k, "SearchStore.search", "k")
         vectors = checked_vectors(features, self.n_features, "SearchStore.search", "features")
         shape = (len(vectors), self.n_words)
         expected = f"sparse counts of shape {shape}"
         require(counts.shape == shape, "SearchStore.search", "counts", expected, counts.shape)
         excluded = self._checked_rows(exclude_rows, "search", "exclude_rows")
         queries = Queries(unit_vectors(vectors, self.mean), self.words.vectors(counts))
-        return self._nearest(queries, _checked_k(k), excluded, by)
+        return self._nearest(queries, k, excluded, by)
 
     def similar(self, rows: ArrayLike, k: int, *, by: By = "both") -> Best:
         """As `search`, for documents of the collection; none is among its own hits."""
+        require_count(k, "SearchStore.similar", "k")
         own = self._checked_rows(rows, "similar", "rows")
         queries = Queries(np.array(self.features[own]), self.words_of(own))
-        found = self._nearest(queries, _checked_k(k) + 1, own[:0], by)
+        found = self._nearest(queries, k + 1, own[:0], by)
         if not found.rows.shape[1]:  # no document has a known word
             return found
         others = found.rows != own[:, None]
@@ -172,11 +172,14 @@ class SearchStore:
 
     def documents(self, rows: ArrayLike) -> list[StoredDocument]:
         """Id, labels and text of each of the rows, in their order."""
-        return self._documents.take(self._checked_rows(rows, "documents", "rows"))
+        own = self._checked_rows(rows, "documents", "rows")
+        with STORE.trusting(self.path):
+            return self._documents.take(own)
 
     def row_of(self, id: str) -> int:
         """The row of the document with this id."""
-        row = self._documents.row_of(id)
+        with STORE.trusting(self.path):
+            row = self._documents.row_of(id)
         if row is None:
             some = ", ".join(repr(hit.id) for hit in self.documents(range(min(3, len(self)))))
             raise InvalidParameter(
@@ -203,11 +206,6 @@ class SearchStore:
         expected = f"a list of rows from 0 to {self.n_documents - 1}"
         require(fits, f"SearchStore.{method}", name, expected, rows)
         return array.astype(np.int64)
-
-
-def _checked_k(k: int) -> int:
-    require(is_whole(k) and k >= 1, "SearchStore", "k", "a whole number of at least 1", k)
-    return int(k)
 
 
 def _mean(values: list[float], n_features: int) -> Floats:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import csr_array
 
 Floats = NDArray[np.float32]
@@ -73,7 +73,7 @@ class WordIndex:
     def load(cls, folder: Path, n: int, K: int) -> Self:
         """Map the arrays that `save` wrote of n documents and K words, or raise ValueError."""
         files = zip(FILES, DTYPES.values(), strict=True)
-        index = cls(*(_mapped(folder / file, dtype) for file, dtype in files))
+        index = cls(*(mapped(folder / file, dtype) for file, dtype in files))
         entries = len(index.columns)
         fits = (
             (len(index.idf), len(index.starts), len(index.word_starts)) == (K, n + 1, K + 1)
@@ -153,7 +153,8 @@ def _in_order(counts: csr_array) -> csr_array:
     return counts
 
 
-def _mapped(file: Path, dtype: str) -> NDArray[Any]:
+def mapped(file: Path, dtype: DTypeLike) -> NDArray[Any]:
+    """The numbers of a file that holds nothing else."""
     if not file.stat().st_size:  # which cannot be mapped
         return np.empty(0, dtype)
     return np.asarray(np.memmap(file, dtype, mode="r"))

@@ -4,32 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
-from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, vstack
 
-from docboltz.errors import InvalidCorpus, is_whole, require
-from docboltz.files import Bundle, StrPath
-from docboltz.search.documents import DocumentWriter, StoredDocument, is_text
+from docboltz.bundles import Bundle
+from docboltz.errors import InvalidCorpus, require, require_count
+from docboltz.files import StrPath
+from docboltz.search.documents import DOCUMENTS, RECORDS, DocumentWriter, StoredDocument, is_text
 from docboltz.search.vectors import checked_vectors, unit_vectors
 from docboltz.search.words import FILES as WORD_FILES
 from docboltz.search.words import WordIndex
 
 FEATURES = "features.f32"
 """(n, F) little-endian float32, a unit vector a document; mapped."""
-DOCUMENTS = "documents.parquet"
-"""Id, labels and text of each document, in the same order."""
 
 STORE = Bundle(
     noun="search index",
     format="docboltz-search",
-    version=2,
+    version=3,
     manifest="store.json",
-    files=(FEATURES, DOCUMENTS, *WORD_FILES),
-    remedy="Build it again with `docboltz index MODEL CORPUS` or TextModel.index.",
+    files=(FEATURES, DOCUMENTS, RECORDS, *WORD_FILES),
+    remedy="Build it again with {TextModel.index}.",
+    settings=("TextModel.index",),
 )
 
 
@@ -56,8 +55,7 @@ class StoreWriter:
         `check` is called when all is written, and may still refuse.
         """
         for name, size in (("n_features", n_features), ("n_words", n_words)):
-            whole = is_whole(size) and size >= 1
-            require(whole, "StoreWriter", name, "a whole number of at least 1", size)
+            require_count(size, "StoreWriter", name)
         self.path, self.model = path, model
         self.n_features, self.n_words = int(n_features), int(n_words)
         self.mean = None
@@ -74,8 +72,8 @@ class StoreWriter:
         with ExitStack() as stack:
             self._build = stack.enter_context(STORE.saving(self.path))
             self._features = stack.enter_context(open(self._build.path / FEATURES, "xb"))
-            self._documents = DocumentWriter(self._build.path / DOCUMENTS)
-            stack.callback(self._documents.abandon)
+            self._documents = DocumentWriter(self._build.path)
+            stack.callback(self._documents.close)
             self._at_exit = stack.pop_all()
         return self
 
@@ -118,12 +116,7 @@ class StoreWriter:
         self._ids |= new_ids
         self.n_documents += len(documents)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         if kind is None:
             with self._at_exit:
                 self._finish()

@@ -5,35 +5,38 @@ from __future__ import annotations
 import math
 import sys
 import warnings
-from typing import Annotated
+from pathlib import Path
+from typing import Any
 
-import typer
+import click
 
-from docboltz.cli.corpus_options import CorpusSource
-from docboltz.cli.options import Device, Json, ModelFolder, OptionNames, Quiet
-from docboltz.cli.output import count_of, print_json, print_table, remark, remark_empty
-from docboltz.cli.reading import reads_corpus, remark_reading
+from docboltz.cli import options
+from docboltz.cli.options import flag, option
+from docboltz.cli.output import as_json, count_of, print_json, print_table, remark
+from docboltz.cli.reading import reads_corpus
+from docboltz.cli.spelling import OptionNames
 
 FEW = 100
 
 
 @reads_corpus
+@click.command()
+@options.model_folder
+@option("--documents", "Most documents to measure on, chosen at random.", 1000, options.COUNT)
+@option("--method", "By default the best one.", type=click.Choice(("exact", "bound", "importance")))
+@flag("--yes -y", "Do not ask whether a figure is worth its time.")
+@options.seed
+@options.usual
 def perplexity(
-    model: ModelFolder,
-    source: CorpusSource,
-    documents: Annotated[
-        int, typer.Option(min=1, help="Most documents to measure on, chosen at random.")
-    ] = 1000,
-    method: Annotated[
-        str | None, typer.Option(help="exact, bound or importance; by default the best one.")
-    ] = None,
-    yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Do not ask whether a figure is worth its time.")
-    ] = False,
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the estimate.")] = 0,
-    device: Device = "auto",
-    quiet: Quiet = False,
-    json: Json = False,
+    model: Path,
+    corpus: dict[str, Any],
+    documents: int,
+    method: str | None,
+    yes: bool,
+    seed: int,
+    device: str,
+    quiet: bool,
+    json: bool,
 ) -> None:
     """Measure perplexity per word on documents the model was not trained on.
 
@@ -45,23 +48,23 @@ def perplexity(
     from docboltz.device import choose_device
     from docboltz.errors import InvalidParameter, NoDensityWarning
     from docboltz.estimator.density import no_density
+    from docboltz.indexing import count_documents
     from docboltz.text_model import TextModel
 
     text_model = TextModel.open(model, device=device)
-    read = source.documents(text_model.reading)
+    read = text_model.read(**corpus)
     rough = not text_model.estimator.has_density_
     if rough:
         remark(f"warning: {no_density(OptionNames(['recipe']))}", quiet=quiet)
-        if not yes and not (sys.stdin.isatty() and typer.confirm("Measure it all the same?")):
+        if not yes and not (sys.stdin.isatty() and click.confirm("Measure it all the same?")):
             raise InvalidParameter(
                 "Nothing was measured.",
                 hint="Add {yes} for a figure all the same.",
                 settings=["yes"],
             )
-    corpus = text_model.count(read)
-    remark_reading(read.report, quiet=quiet, json=json)
-    remark_empty(corpus.n_empty, quiet=quiet)
-    n = min(documents, len(corpus) - corpus.n_empty)
+    how = {"analysis": text_model.analysis, "vocabulary": text_model.vocabulary}
+    counts = count_documents(read, None, verbose=not quiet, **how)
+    n = min(documents, len(counts) - counts.n_empty)
     remark(f"Measuring {count_of(n, 'document')} …", quiet=quiet or json)
     if n > FEW and choose_device(device, "docboltz perplexity").type == "cpu":
         remark(
@@ -70,19 +73,13 @@ def perplexity(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NoDensityWarning)  # it was said already
         found = text_model.perplexity(
-            corpus, n=documents, method=method, random_state=seed, verbose=not quiet
+            counts, n=documents, method=method, random_state=seed, verbose=not quiet
         )
     if found.unigram is not None and found.value > found.unigram:
         remark("It predicts worse than the frequencies of words alone: train longer.", quiet=quiet)
     if json:
-        print_json(
-            {
-                **found.to_dict(),
-                "contrastive_divergence_only": rough,
-                "without_words": corpus.n_empty,
-                "read": read.report.to_dict(),
-            }
-        )
+        about = {**as_json(read, counts), "contrastive_divergence_only": rough}
+        print_json({**about, **found.to_dict()})
         return
     rows = [[type(text_model.estimator).__name__, f"{found.value:,.1f}", _error(found.error)]]
     rows += [["  from the choice of documents", "", _error(found.documents_error)]]

@@ -44,7 +44,12 @@ def test_wrong_usage_writes_nothing(docboltz, model, corpus, tmp_path):
     before = sorted(tmp_path.rglob("*"))
     for options, said in (
         (["--out", tmp_path / "f.xlsx"], ".parquet, .csv, .npy. Got 'f.xlsx'"),
-        (["--out", tmp_path / "f.npy", "--inference", "slow"], "'fast' or 'mean_field'"),
+        (
+            ["--out", tmp_path / "f.npy", "--inference", "slow"],
+            "'slow' is not one of",
+        ),
+        (["--out", tmp_path / "f.csv", "--wide"], "--wide must be left out for a .csv file"),
+        (["--out", tmp_path / "f.npy", "--wide"], "--wide must be left out for a .npy file"),
         (["--out", tmp_path / "f.npy", "--device", "abacus"], "'abacus'"),
         (["--out", tmp_path / "f.npy", "--label", "nope"], "no label column 'nope'"),
         (["--out", corpus / "f.npy"], "cannot be written"),

@@ -3,35 +3,32 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
-from docboltz.cli.options import Json, Quiet
+from docboltz.cli import options
+from docboltz.cli.options import option
 from docboltz.cli.output import count_of, print_json, print_table, remark
 
 
+@click.command()
+@click.argument("name", required=False, metavar="NAME", help="Fetch this one.")
+@option("--out -o", "Write it as JSON Lines to this file.", type=options.PATH)
+@option("--part", "Of the collection.", "all", click.Choice(("train", "test", "all")))
+@option("--path", "Where the data is, if it is not to be fetched.", type=options.PATH)
+@options.as_json
+@options.quiet
 def datasets(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Fetch this one.")] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Write it as JSON Lines to this file.")
-    ] = None,
-    part: Annotated[str, typer.Option(help="train, test or all.")] = "all",
-    path: Annotated[
-        Path | None, typer.Option(help="Where the data is, if it is not to be fetched.")
-    ] = None,
-    json: Json = False,
-    quiet: Quiet = False,
+    name: str | None, out: Path | None, part: str, path: Path | None, json: bool, quiet: bool
 ) -> None:
     """List the collections docboltz can fetch, or fetch one.
 
     Example:  docboltz datasets 20newsgroups --part train --out news.jsonl
     """
     from docboltz.corpus.datasets import DATASETS, load_dataset
-    from docboltz.corpus.export import PARTS, write_json_lines
-    from docboltz.errors import InvalidParameter, require
+    from docboltz.corpus.export import write_json_lines
+    from docboltz.errors import InvalidParameter
 
-    require(part in PARTS, "docboltz datasets", "part", "train, test or all", part)
     if name is None and (out is not None or path is not None):
         raise InvalidParameter(f"Name the dataset as well: one of {', '.join(DATASETS)}.")
     if name is None:

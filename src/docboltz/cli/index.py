@@ -1,0 +1,34 @@
+"""docboltz index: another collection to search."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from docboltz.cli import options
+from docboltz.cli.output import as_json, count_of, print_json, remark
+from docboltz.cli.reading import reads_corpus
+
+
+@reads_corpus
+@click.command()
+@options.model_folder
+@options.usual
+def index(model: Path, corpus: dict[str, Any], device: str, quiet: bool, json: bool) -> None:
+    """Make another collection the one that is searched; the model stays as it is.
+
+    Columns are those the model was trained with, unless others are named.
+
+    Example:  docboltz index model new-reviews.csv
+    """
+    from docboltz.text_model import TextModel
+
+    text_model = TextModel.open(model, device=device)
+    documents = text_model.read(**corpus)
+    indexed = text_model.index(documents, verbose=not quiet)
+    if json:
+        print_json({"model": str(model), **as_json(documents, indexed)})
+    else:
+        remark(f"{count_of(len(indexed), 'document')} can be searched in {model}", quiet=quiet)

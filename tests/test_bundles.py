@@ -1,0 +1,357 @@
+"""Bundles: whatever stops a save, or whoever wrote what is read."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from docboltz.bundles import Bundle, Fingerprint
+from docboltz.errors import InvalidModelFile, InvalidParameter
+from docboltz.files import digest
+
+THING = Bundle(
+    noun="thing",
+    format="docboltz-thing",
+    version=3,
+    manifest="thing.json",
+    files=("one.bin", "two.bin"),
+    remedy="Make it again.",
+)
+
+
+def save(folder: Path, name: str = "first", size: int = 100) -> None:
+    """Save a thing whose files hold its name."""
+    with THING.saving(folder) as build:
+        for file in THING.files:
+            (build.path / file).write_bytes(name.encode() * size)
+        build.publish({"name": name})
+
+
+def name_of(folder: Path) -> str:
+    """Open a thing, read all of it and give its name."""
+    opened = THING.open(folder)
+    THING.verify(opened)
+    for file in THING.files:
+        assert THING.read(opened, file).startswith(opened.content["name"].encode())
+    return str(opened.content["name"])
+
+
+def names(path: Path) -> set[str]:
+    """All files and folders below `path`, but for locks."""
+    return {str(file.relative_to(path)) for file in path.rglob("*") if file.name != ".lock"}
+
+
+# ---- what stops a save ----
+
+
+def test_a_bundle_comes_back_as_it_went_in(tmp_path: Path) -> None:
+    save(tmp_path)
+    opened = THING.open(tmp_path)
+    assert opened.content == {"name": "first"}
+    assert THING.read(opened, "two.bin") == b"first" * 100
+    assert opened.files["one.bin"] == Fingerprint.of(opened.file("one.bin"))
+    assert opened.files["one.bin"].sha256 == hashlib.sha256(b"first" * 100).hexdigest()
+    save(tmp_path)
+    assert THING.open(tmp_path).identity == opened.identity
+    save(tmp_path, "second")
+    assert THING.open(tmp_path).identity != opened.identity
+
+
+def test_a_save_replaces_what_was_there_and_nothing_else(tmp_path: Path) -> None:
+    save(tmp_path)
+    (tmp_path / "build-mine").mkdir()  # not one of the bundle's
+    before = names(tmp_path)
+    save(tmp_path, "second")
+    assert name_of(tmp_path) == "second"
+    assert len(names(tmp_path)) == len(before)
+    assert len(names(tmp_path) & before) == 2  # the manifest, and what is not the bundle's
+
+
+@pytest.mark.parametrize("call", ["replace", "fsync"])
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+def test_a_failing_end_keeps_the_old_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, error: BaseException
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    save(tmp_path)
+    before = names(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, call, fail)
+        with pytest.raises((InvalidParameter, KeyboardInterrupt)):
+            save(tmp_path, "second")
+        with pytest.raises((InvalidParameter, KeyboardInterrupt)):
+            save(tmp_path / "new", "second")
+    assert names(tmp_path) == before
+    assert name_of(tmp_path) == "first"
+
+
+def test_an_interrupt_after_the_replacement_keeps_the_new_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def replace_and_fail(source: Path, target: Path) -> None:
+        os.rename(source, target)
+        raise KeyboardInterrupt
+
+    save(tmp_path)
+    before = names(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", replace_and_fail)
+        with pytest.raises(KeyboardInterrupt):
+            save(tmp_path, "second")
+    assert name_of(tmp_path) == "second"
+    assert len(names(tmp_path)) == len(before)
+
+
+def run(code: str, *arguments: str) -> list[str]:
+    """Lines that a program of its own prints; it may not complain."""
+    command, root = (
+        [sys.executable, "-W", "error", "-c", code, *arguments],
+        Path(__file__).parents[1],
+    )
+    result = subprocess.run(command, cwd=root, check=False, capture_output=True, text=True)
+    assert (result.returncode, result.stderr) == (0, "")
+    return result.stdout.splitlines()
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from tests.test_bundles import name_of, names, save
+folder, count = Path(sys.argv[1]), [0]
+def die_at(real, wanted):
+    def call(*arguments, **options):
+        count[0] += 1
+        if count[0] == wanted:
+            os._exit(9)
+        return real(*arguments, **options)
+    return call
+for step in range(1, 100):
+    save(folder)
+    assert len(names(folder)) == 4
+    child = os.fork()
+    if not child:
+        for name in ("mkdir", "open", "fsync", "replace", "unlink", "rmdir"):
+            setattr(os, name, die_at(getattr(os, name), step))
+        save(folder, "second")
+        os._exit(0)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    print(code, name_of(folder))
+    if code == 0:
+        break
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no processes by fork")
+def test_a_process_killed_at_any_step_leaves_a_whole_one(tmp_path: Path) -> None:
+    """Dies at each system call of a save in turn; the next save sweeps up what it left."""
+    *killed, last = run(KILLED, str(tmp_path))
+    assert last == "0 second"
+    assert len(killed) > 15
+    assert killed == sorted(killed)  # first, …, first, second, …, second
+    assert set(killed) == {"9 first", "9 second"}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limit on the size of files")
+def test_a_full_disk_is_reported_and_cleaned_up(tmp_path: Path) -> None:
+    code = """
+import resource, signal, sys
+from pathlib import Path
+from docboltz.errors import InvalidParameter
+from tests.test_bundles import save
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
+try:
+    save(Path(sys.argv[1]), size=10_000)
+except InvalidParameter as error:
+    assert "cannot be written" in str(error), error
+else:
+    sys.exit("no error")
+"""
+    run(code, str(tmp_path / "new"))
+    assert not (tmp_path / "new").exists()
+
+
+def test_an_error_in_the_middle_leaves_nothing(tmp_path: Path) -> None:
+    def half(folder: Path) -> None:
+        with THING.saving(folder) as build:
+            (build.path / "one.bin").write_bytes(b"half")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        half(tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+    save(tmp_path)
+    before = names(tmp_path)
+    with pytest.raises(ZeroDivisionError):
+        half(tmp_path)
+    assert names(tmp_path) == before
+
+
+def test_a_file_in_the_way_is_a_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    for path in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(InvalidParameter, match=f"cannot be written to {path}"):
+            save(path)
+    assert names(tmp_path) == {"file"}
+
+
+@pytest.mark.skipif(
+    sys.platform == "win32" or os.geteuid() == 0, reason="root and Windows write anyway"
+)
+def test_a_read_only_folder_is_a_clear_error(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(InvalidParameter, match="Permission denied"):
+        save(tmp_path)
+    tmp_path.chmod(0o700)
+
+
+def test_two_saves_at_once_are_refused(tmp_path: Path) -> None:
+    with THING.saving(tmp_path) as build:
+        with pytest.raises(InvalidParameter, match="Another process is writing the thing"):
+            save(tmp_path, "second")
+        for file in THING.files:
+            (build.path / file).write_bytes(b"first")
+        build.publish({"name": "first"})
+    assert name_of(tmp_path) == "first"
+    save(tmp_path, "second")
+    assert name_of(tmp_path) == "second"
+
+
+def test_removing_leaves_what_is_not_the_bundles(tmp_path: Path) -> None:
+    save(tmp_path / "alone")
+    THING.remove(tmp_path / "alone")
+    assert not (tmp_path / "alone").exists()
+    save(tmp_path)
+    (tmp_path / "notes.txt").write_text("mine")
+    THING.remove(tmp_path)
+    assert names(tmp_path) == {"notes.txt"}
+    THING.remove(tmp_path)
+
+
+# ---- who wrote what is read ----
+
+
+def reseal(folder: Path, **changes: Any) -> None:
+    """Change a manifest and give it the checksum that fits."""
+    described = json.loads((folder / "thing.json").read_text())
+    inner = {name: described[name] for name in ("build", "files", "content")} | changes
+    (folder / "thing.json").write_text(json.dumps(described | inner | {"checksum": digest(inner)}))
+
+
+def test_a_manifest_that_is_altered_or_another_kinds_is_refused(tmp_path: Path) -> None:
+    save(tmp_path)
+    file = tmp_path / "thing.json"
+    whole = file.read_text()
+    newer = whole.replace('"version": 3', '"version": 4')
+    for content, message in {
+        "": "is damaged: thing.json is not valid JSON",
+        "[" * 100_000: "is damaged: thing.json is not valid JSON",
+        whole[:100]: "is damaged: thing.json is not valid JSON",
+        "[1]": "does not describe a thing",
+        "{}": "does not describe a thing",
+        newer: "has format 4.*Upgrade",
+        whole.replace('"version": 3', '"version": 2'): r"has format 2.*Make it again\.",
+        whole.replace("first", "fi1st"): "thing.json was changed",
+    }.items():
+        file.write_text(content)
+        with pytest.raises(InvalidModelFile, match=message):
+            THING.open(tmp_path)
+    file.write_bytes(b"\xff\xfe")
+    with pytest.raises(InvalidModelFile, match="not valid JSON"):
+        THING.open(tmp_path)
+    with pytest.raises(InvalidModelFile, match=r"There is no docboltz thing.*Make it again\."):
+        THING.open(tmp_path / "elsewhere")
+    file.write_text(whole)
+    assert name_of(tmp_path) == "first"
+
+
+SOUND = {"bytes": 500, "sha256": "0" * 64}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        *(
+            {"build": build}
+            for build in ("..", "../build-0123456789abcdef", "/etc", "build-1/../..", "", 7, None)
+        ),
+        {"build": "build-0123456789abcdef\n"},
+        *(
+            {"files": {"one.bin": SOUND, "two.bin": entry}}
+            for entry in (
+                {"bytes": 499, "sha256": "0" * 64},
+                {"bytes": "500", "sha256": "0" * 64},
+                {"bytes": True, "sha256": "0" * 64},
+                {"bytes": 500, "sha256": "../x"},
+                {"bytes": 500, "sha256": 0},
+                {"bytes": 500},
+                {"bytes": 500, "sha256": "0" * 64, "more": 1},
+                [500],
+                None,
+            )
+        ),
+        {"files": {"one.bin": SOUND}},
+        {"files": {"one.bin": SOUND, "../two.bin": SOUND}},
+        {"files": {"one.bin": SOUND, "two.bin": SOUND, "more": SOUND}},
+        {"files": ["one.bin", "two.bin"]},
+        {"files": None},
+        {"content": "text"},
+        {"content": None},
+    ],
+    ids=str,
+)
+def test_a_hostile_manifest_is_refused(tmp_path: Path, changes: dict[str, Any]) -> None:
+    """Even with a checksum that fits."""
+    save(tmp_path)
+    reseal(tmp_path)
+    assert name_of(tmp_path) == "first"
+    reseal(tmp_path, **changes)
+    with pytest.raises(InvalidModelFile, match=r"Make it again\."):
+        THING.open(tmp_path)
+
+
+def test_files_that_are_not_as_they_were_saved_are_refused(tmp_path: Path) -> None:
+    save(tmp_path)
+    file = THING.open(tmp_path).file("two.bin")
+    whole = file.read_bytes()
+    for content, message in ((whole[:-1], "499 bytes instead of 500"), (whole + b"x", "501 bytes")):
+        file.write_bytes(content)
+        with pytest.raises(InvalidModelFile, match=message):
+            THING.open(tmp_path)
+    file.write_bytes(whole[:-1] + b"x")
+    opened = THING.open(tmp_path)
+    with pytest.raises(InvalidModelFile, match=r"two\.bin was changed"):
+        THING.verify(opened)
+    with pytest.raises(InvalidModelFile, match=r"two\.bin was changed"):
+        THING.read(opened, "two.bin")
+    file.unlink()
+    with pytest.raises(InvalidModelFile, match=r"two\.bin is missing"):
+        THING.open(tmp_path)
+    with pytest.raises(InvalidModelFile, match=r"two\.bin cannot be read"):
+        THING.read(opened, "two.bin")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a permission there")
+def test_links_out_of_the_folder_are_refused(tmp_path: Path) -> None:
+    thing, elsewhere = tmp_path / "thing", tmp_path / "elsewhere"
+    save(thing)
+    build = THING.open(thing).file("one.bin").parent
+    build.rename(elsewhere)
+    build.symlink_to(elsewhere)
+    with pytest.raises(InvalidModelFile, match="not a plain file"):
+        THING.open(thing)
+    build.unlink()
+    elsewhere.rename(build)
+    (build / "one.bin").rename(elsewhere)
+    (build / "one.bin").symlink_to(elsewhere)
+    with pytest.raises(InvalidModelFile, match="not a plain file"):
+        THING.open(thing)
