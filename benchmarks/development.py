@@ -16,14 +16,19 @@ from __future__ import annotations
 
 import argparse
 import lzma
+import multiprocessing
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, load_npz, save_npz, vstack
+
+if TYPE_CHECKING:
+    from docboltz.estimator.base import TopicModel
 
 CUTS = (5, 10)
 MOST_QUERIES = 2000
@@ -185,6 +190,60 @@ def read_collections(data: Path) -> Iterator[tuple[str, Collection]]:
         for cut in CUTS:
             if counts.sum() > cut * counts.shape[0]:
                 yield f"{name}-first{cut}", read(cut)
+
+
+def features_scored(
+    model: TopicModel, split: Split, device: str, *, classify: bool = True
+) -> dict[str, float]:
+    """MAP, P@10 and accuracy (of many labels: classification MAP) of a fitted model's features."""
+    from docboltz.evaluation.classification import evaluate_classification, fixed_penalty
+    from docboltz.evaluation.retrieval import evaluate_retrieval
+
+    learn, ask = model.transform(split.learn.counts), model.transform(split.ask.counts)
+    labels: list[Any] = [part.labels for part in split]
+    if split.learn.labels.sum(1).max() == 1:
+        labels = [part.labels.argmax(1) for part in split]
+    ranked = evaluate_retrieval(learn, labels[0], ask, labels[1], device=device)
+    found = {"MAP": ranked.mean_average_precision, "P@10": ranked.mean_precision_at_10}
+    if classify:
+        C = fixed_penalty(learn)
+        judged = evaluate_classification(learn, labels[0], ask, labels[1], C=C, device=device)
+        found["accuracy"] = judged.score
+    return found
+
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+
+def in_parallel(
+    function: Callable[[Task], Result], tasks: Sequence[Task], workers: int
+) -> Iterator[tuple[Task, Result]]:
+    """What a function makes of each task, as it is done; one thread each.
+
+    A GPU trains many small models in the time of one where its processes share it: start
+    `nvidia-cuda-mps-control -d` before.
+    """
+    if workers == 1:
+        yield from ((task, function(task)) for task in tasks)
+        return
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, context, initializer=_one_thread) as pool:
+        futures = {pool.submit(function, task): task for task in tasks}
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+
+
+def _one_thread() -> None:
+    import torch
+
+    torch.set_num_threads(1)
+
+
+@lru_cache(maxsize=4)
+def load_split(counts: Path, name: str, part: str) -> Split:
+    """A split that this program has written."""
+    return Split.load(counts / name / part)
 
 
 def main() -> None:

@@ -146,11 +146,12 @@ def softmax_model(
 ) -> OverReplicatedSoftmax:
     """An untrained model; `updates` are the minibatches of each of the recipe's phases."""
     require_count(topics, "TextModel.fit", "topics")
-    held_out = Validation(share=validation) if validation else None
     phases = find_recipe(recipe, "TextModel.fit")
     changed: Any = {} if updates is None else with_updates(phases, updates)
+    if validation:
+        changed["validation"] = Validation(share=validation)
     name: Any = recipe
-    return OverReplicatedSoftmax(topics, recipe=name, validation=held_out, **changed, **settings)
+    return OverReplicatedSoftmax(topics, recipe=name, **changed, **settings)
 
 
 def describe_topics(model: TopicModel, corpus: Corpus) -> tuple[Topic, ...]:

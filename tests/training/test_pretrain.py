@@ -297,9 +297,16 @@ def test_the_rate_falls_with_the_length_of_documents_and_is_capped() -> None:
     assert short[0] == short[1], "documents of one word among many: no cap"
 
 
+def test_weight_decay_falls_with_the_number_of_documents_and_is_half_without_latent_words() -> None:
+    """As 0.65 + 1,800/n, at most 2.6."""
+    decay = {n: settled(torch.ones(n, 8), F=16, m=3).weight_decay for n in (10, 1800, 18_000)}
+    assert decay == {10: 2.6, 1800: pytest.approx(1.65), 18_000: pytest.approx(0.75)}
+    assert settled(torch.ones(1800, 8), F=16, m=0).weight_decay == pytest.approx(1.65 / 2)
+
+
 def test_sparsity_grows_with_the_topics_and_is_none_without_latent_words() -> None:
-    few, more, many, most = (settled(wide(5), F=F, m=3).sparsity for F in (16, 128, 512, 4096))
-    assert 0 < few < more < many == most
+    few, more, many, most = (settled(wide(5), F=F, m=3).sparsity for F in (128, 160, 512, 4096))
+    assert 0 == few < more < many == most == 1
     assert all(settled(wide(5), F=F, m=0).sparsity == 0 for F in (16, 4096))
 
 

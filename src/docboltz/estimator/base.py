@@ -36,7 +36,7 @@ from docboltz.model.parameters import Parameters
 from docboltz.model.unigram import smoothed_word_frequency
 from docboltz.progress import progress_bar
 from docboltz.storage import CHECKPOINT, load_model, save_model
-from docboltz.training.course import Course, Look, enough_to_judge, report
+from docboltz.training.course import Course, Look, report
 from docboltz.training.documents import Documents
 from docboltz.training.finetune import Finetuning
 from docboltz.training.pretrain import ContrastiveDivergence, Pretraining
@@ -109,9 +109,6 @@ class TopicModel(
             left = checkpoint.load()
         if left is not None:
             seed = left[1]["seed"]
-        validation = self._in_force("validation")
-        if self.validation is None and not enough_to_judge(counts):
-            validation = None
         course = Course(
             parameters,
             counts,
@@ -119,7 +116,7 @@ class TopicModel(
             device,
             pretraining=self._in_force("pretraining"),
             finetuning=self._in_force("finetuning"),
-            validation=validation,
+            validation=self._in_force("validation"),
             seed=seed,
             save=None if checkpoint is None else checkpoint.save,
         )

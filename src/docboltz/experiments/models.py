@@ -27,7 +27,8 @@ class Training:
     @property
     def makes_density(self) -> bool:
         """Whether the softmax models are trained for their likelihood, not by CD alone."""
-        return self.softmax["finetuning"] is not None
+        tuned = self.softmax["finetuning"]
+        return tuned is not None and tuned.chains == "pool"
 
     def with_updates(self, n: int) -> Training:
         """The same with n minibatches in each phase, and n sweeps of LDA."""

@@ -20,9 +20,6 @@ from docboltz.training.run import History, Run, Save, Tensors
 from docboltz.training.trainer import Phase
 from docboltz.training.validation import HeldOut, Validation, hold_out
 
-FEWEST_DOCUMENTS = 100
-"""With fewer, held-out documents are too few to choose by."""
-
 
 @dataclass(frozen=True)
 class Look:
@@ -43,15 +40,6 @@ def looks_of(history: History, strength: float) -> list[Look]:
         Look(strength, entry["update"] if entry in tuned else 0, entry["halves_found"])
         for entry in [*pretrained, *tuned]
     ]
-
-
-def enough_to_judge(counts: SparseCounts) -> bool:
-    """Tell whether there are documents enough, of two words and more, to hold some out by default.
-
-    >>> enough_to_judge(SparseCounts(torch.arange(3), torch.arange(2), torch.ones(2), 5))
-    False
-    """
-    return int((counts.lengths >= 2).sum()) >= FEWEST_DOCUMENTS
 
 
 def choose(looks: Sequence[Look], tolerance: float) -> Look:
@@ -106,6 +94,8 @@ class Course:
     ) -> None:
         self._first, self._latent_words, self._device = parameters, latent_words, device
         self._pretraining, self._finetuning = pretraining, finetuning
+        if validation is not None and not validation.applies_to(counts):
+            validation = None
         self._validation, self._seed, self._save = validation, seed, save
         self._all, self._part, self._held_out = counts, counts, None
         if validation is not None:

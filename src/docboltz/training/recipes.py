@@ -28,7 +28,7 @@ RECIPES: dict[str, Recipe] = {
     # features, and no density either.
     "full": {
         "pretraining": Pretraining(updates=3000, max_steps=5),
-        "finetuning": Finetuning(updates=600, chains="data", sweeps=1),
+        "finetuning": Finetuning(updates=600, batch_size=128, chains="data", sweeps=1),
         "validation": Validation(),
     },
     # Maximum likelihood, much longer, with latent words drawn rather than averaged: the best

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from docboltz.errors import InvalidParameter, is_number, require
+from docboltz.errors import InvalidParameter, is_number, is_whole, require
 from docboltz.model.conditionals import fast_topic_mean, free_energy, word_logits
 from docboltz.model.counts import SparseCounts, whole_counts
 from docboltz.model.latent_words import LatentWords
@@ -51,6 +51,9 @@ class Validation(ShortRepr):
     finds too few halves."""
     tolerance: float = 0.06
     """How many of the halves that the best model finds may be lost, as a share of them."""
+    fewest: int = 100
+    """With fewer documents of two words and more nothing is held out: they would be too few to
+    choose by."""
 
     def __post_init__(self) -> None:
         ok = is_number(self.share) and 0 < self.share <= 0.9
@@ -64,9 +67,16 @@ class Validation(ShortRepr):
         require(
             ok, "Validation", "tolerance", "a number from 0 up to, not including, 1", self.tolerance
         )
+        ok = is_whole(self.fewest) and self.fewest >= 2
+        require(ok, "Validation", "fewest", "a whole number of at least 2", self.fewest)
         object.__setattr__(self, "share", float(self.share))  # NumPy's cannot be saved
+        object.__setattr__(self, "fewest", int(self.fewest))
         object.__setattr__(self, "strengths", tuple(map(float, given)))
         object.__setattr__(self, "tolerance", float(self.tolerance))
+
+    def applies_to(self, counts: SparseCounts) -> bool:
+        """Tell whether there are documents enough."""
+        return int((counts.lengths >= 2).sum()) >= self.fewest
 
 
 def hold_out(
