@@ -96,9 +96,11 @@ class TextModel(Asking):
             `folder.checkpoint` on the way, and the same call goes on after Ctrl-C or a crash.
         topics : number of topic units.
         latent_words : "auto", a number or a policy; see `OverReplicatedSoftmax`.
-        recipe : "quick" (contrastive divergence), "full", "density" or "paper".
+        recipe : "quick", "full" (better features), "density" (for likelihoods) or "paper".
         updates : minibatches of each phase of training, instead of the recipe's.
-        validation : share of documents to hold out and stop on.
+        validation : share of documents to hold out, to choose weight decay and length of
+            fine-tuning by; 0 for the recipe's ("full" holds out a fifth). All are learnt from in
+            the end.
         language : whose stop words and stems to use; None for neither.
         analysis : how text becomes words, in all detail, instead of `language`.
         max_words : most words to keep, the most frequent ones.

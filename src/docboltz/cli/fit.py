@@ -21,9 +21,9 @@ from docboltz.cli.reading import reads_corpus
 @flag("--replace", "Replace the model in that folder, if there is one.")
 @option("--topics", "Number of topic units.", 128, options.COUNT)
 @option("--latent-words", "Latent words per document: auto, or a number (0: none).", "auto")
-@options.recipe("quick", "full is quick, then maximum likelihood: better.")
+@options.recipe("quick", "full: better features. density: likelihoods.")
 @options.updates
-@option("--validation", "Share of documents to hold out and stop on.", 0, click.FloatRange(0, 0.9))
+@option("--validation", "Share of documents to hold out, to choose by.", 0, click.FloatRange(0, 0.9))
 @flag("--restart", "Start anew instead of going on after an interrupt.")
 @options.seed
 @options.usual

@@ -41,7 +41,7 @@ def perplexity(
     """Measure perplexity per word on documents the model was not trained on.
 
     Lower is better; each document counts once. Words outside the vocabulary do not count. Only
-    models fitted with --recipe full or density have a density worth measuring.
+    models fitted with --recipe density have a density worth measuring.
 
     Example:  docboltz perplexity model held-out.csv
     """

@@ -28,14 +28,15 @@ class OverReplicatedSoftmax(TopicModel):
     latent_words : how many latent words M strengthen the prior of each document: a whole number, a
         policy (`FixedLatentWords`, `ProportionalLatentWords`, `LatentWordsUpTo`), or "auto": five
         times the mean length of the training documents, at least 50 and at most 100.
-    recipe : how the model is trained. "quick": contrastive divergence alone, good features in a
-        minute and no density. "full": maximum likelihood after it, better features and a density.
-        "density": much longer, for the best likelihoods. "paper": section 4.2 of the paper.
+    recipe : how the model is trained. "quick": contrastive divergence, good features in a minute.
+        "full": longer, with fine-tuning as far as held-out documents bear it, better features.
+        "density": maximum likelihood, the one to measure likelihoods with. "paper": section 4.2 of
+        the paper.
     pretraining : settings of contrastive divergence instead of the recipe's, a `Pretraining`.
     finetuning : settings of maximum likelihood instead of the recipe's, a `Finetuning`. Parts of
         both are parameters too: `set_params(pretraining__updates=500)` starts from the recipe's.
-    validation : hold documents out, stop each phase when they get no better, and keep the best
-        state: a `Validation`; None to learn from all documents to the end.
+    validation : let documents that are held out choose the strength of weight decay and the length
+        of fine-tuning, then learn from all: a `Validation`; None for the recipe's ("full" has one).
     checkpoint : folder where the state of training is saved every minute and on Ctrl-C. A fit with
         the same settings and documents goes on from there, to the same bits; at its end the folder
         is removed. One folder is for one run: a model with a checkpoint cannot be cloned, which
@@ -62,6 +63,7 @@ class OverReplicatedSoftmax(TopicModel):
     has_density_ : whether it was last trained by maximum likelihood; without that, likelihoods
         mean little.
     n_updates_ : minibatches learnt from.
+    looks_ : what held-out documents chose by: strength, updates of fine-tuning, and halves found.
     history_ : what was seen on the way, a dictionary every 100 updates: phase, update, rate, mean
         activity of the topics, how the chains of fine-tuning mix, and measures on held-out
         documents.
