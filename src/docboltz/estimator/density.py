@@ -330,11 +330,7 @@ class Density:
         return found
 
     def _annealed(
-        self,
-        p: Parameters,
-        d: Tensor,
-        effort: dict[str, int | None],
-        generator: torch.Generator,
+        self, p: Parameters, d: Tensor, effort: dict[str, int | None], generator: torch.Generator
     ) -> LogPartition:
         """One annealing run, and where that is not enough a second with more particles."""
         given = {name: value for name, value in effort.items() if value is not None}

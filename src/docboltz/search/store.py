@@ -12,9 +12,10 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
 from docboltz.bundles import Fingerprint, Opened
+from docboltz.corpus.document import Document
 from docboltz.errors import InvalidParameter, require, require_count
 from docboltz.files import StrPath
-from docboltz.search.documents import StoredDocument, StoredDocuments
+from docboltz.search.documents import StoredDocuments
 from docboltz.search.nearest import Best, Queries, Weights, nearest
 from docboltz.search.vectors import Floats, checked_vectors, unit_vectors
 from docboltz.search.words import Rows, WordIndex
@@ -36,12 +37,12 @@ class SearchStore:
     """A collection to search. Made by `open`; may be shared by threads.
 
     >>> import tempfile
-    >>> from docboltz.search.writer import StoreWriter
+    >>> from docboltz.search.writer import Block, build_store
     >>> counts = csr_array([[1, 0], [1, 2]])
+    >>> documents = [Document("a", "A goal.", ("sport",)), Document("b", "Rain.")]
+    >>> blocks = [Block([[3, 4], [0, 1]], counts, documents)]
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with StoreWriter(folder, n_features=2, n_words=2, model="doctest") as writer:
-    ...         texts = ["A goal.", "Rain."]
-    ...         writer.append([[3, 4], [0, 1]], counts, ["a", "b"], [["sport"], []], texts)
+    ...     build_store(folder, 2, 2, blocks, model="doctest")
     ...     store = SearchStore.open(folder)
     ...     best = store.search([[0, 5]], counts[[1]], k=2, by="topics")
     ...     hits = store.documents(best.rows[0])
@@ -170,7 +171,7 @@ class SearchStore:
         with STORE.trusting(self.path):
             return self.words.of_documents(own)
 
-    def documents(self, rows: ArrayLike) -> list[StoredDocument]:
+    def documents(self, rows: ArrayLike) -> list[Document]:
         """Id, labels and text of each of the rows, in their order."""
         own = self._checked_rows(rows, "documents", "rows")
         with STORE.trusting(self.path):
