@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 from docboltz.corpus.columns import TEXT_NAMES, ColumnChoice, Columns
 from docboltz.corpus.decoding import Decoder, decoded_lines, looks_binary, peek
-from docboltz.corpus.read_options import ReadOptions
+from docboltz.corpus.read_options import Format, ReadOptions
 from docboltz.corpus.report import ReadAs, ReadReport
 from docboltz.errors import InvalidCorpus
 
@@ -74,6 +74,15 @@ class TableFile:
                 settings=("encoding",),
             )
         return decoded_lines(self.stream, Decoder(self.report, self.options.encoding, head))
+
+
+def read_table(file: TableFile, format: Format | None) -> Iterator[Row]:
+    """The rows of a file of that format, or of the one its first bytes tell."""
+    found = format or sniff(file.name, peek(file.stream))
+    if found in ("csv", "tsv"):
+        return read_delimited(file, tabs=found == "tsv")
+    readers = {"jsonl": read_json_lines, "parquet": read_parquet, "lines": read_lines}
+    return readers[found](file)
 
 
 def sniff(name: str, head: bytes) -> str:
