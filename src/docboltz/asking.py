@@ -174,9 +174,8 @@ class Asking:
         """Counts of a text that is asked about, (1, K), which must hold a word the model knows."""
         owner = f"{type(self).__name__}.{method}"
         require(isinstance(text, str), owner, "text", "a string", text)
-        counts: csr_array = count(
-            [Document("0", text)], self.analysis, vocabulary=self.vocabulary
-        ).counts
+        counted = count([Document("0", text)], self.analysis, vocabulary=self.vocabulary)
+        counts: csr_array = counted.counts
         if not text.strip():
             raise InvalidCorpus("There is no word to ask with.")
         if not counts.nnz:

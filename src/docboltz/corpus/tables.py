@@ -9,6 +9,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, islice, zip_longest
 from typing import Any, Literal, NamedTuple
 
@@ -57,10 +58,7 @@ class TableFile:
         self, names: list[str], is_text: Callable[[str], bool] = lambda name: True
     ) -> Columns:
         """The columns to read among those of the file."""
-
-        def absent(message: str) -> None:
-            self.report.note("absent_columns", message)
-
+        absent = partial(self.report.note, "absent_columns")
         return self.choice.find(names, self.name, is_text, absent)
 
     def lines(self) -> Iterator[str | None]:
@@ -173,7 +171,9 @@ class _JsonColumns:
     def of(self, record: dict[str, Any]) -> Columns:
         fields = tuple(record)
         if fields not in self._known:
-            self._known[fields] = self._find(record)
+            texts = {name for name in fields if isinstance(record[name], str | list | None)}
+            find, name = self._file.choice.find, self._file.name
+            self._known[fields] = find(fields, name, texts.__contains__, lenient=True)
             self._fields.update(dict.fromkeys(fields))
         return self._known[fields]
 
@@ -193,12 +193,6 @@ class _JsonColumns:
         unused = tuple(name for name in self._fields if name not in used)
         read = Columns(text, id, label, unused=unused) if found else None
         self._file.report.read_as[ReadAs("JSON Lines", read)] += 1
-
-    def _find(self, record: dict[str, Any]) -> Columns:
-        def is_text(name: str) -> bool:
-            return record[name] is None or isinstance(record[name], (str, list))
-
-        return self._file.choice.find(list(record), self._file.name, is_text, lenient=True)
 
 
 def read_delimited(file: TableFile, *, tabs: bool) -> Iterator[Row]:

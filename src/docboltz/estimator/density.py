@@ -86,23 +86,19 @@ class Perplexity:
 
     def __repr__(self) -> str:
         error = "?" if math.isnan(self.error) else f"{self.error:.3g}"
-        return (
-            f"Perplexity({self.value:.6g} ± {error}, {self.method}, {self.n_documents:,} documents)"
-        )
+        how = f"{self.method}, {self.n_documents:,} documents"
+        return f"Perplexity({self.value:.6g} ± {error}, {how})"
 
     def to_dict(self) -> dict[str, Any]:
         """The figure, its errors and what is known of log ζ, as JSON can hold it: it has no NaN."""
         zeta = self.log_partition
-        errors = {
-            "documents": None if math.isnan(self.documents_error) else self.documents_error,
-            "numerator": self.numerator_error,
-            "log_partition": self.partition_error,
-        }
+        of_documents = None if math.isnan(self.documents_error) else self.documents_error
+        of_model = {"numerator": self.numerator_error, "log_partition": self.partition_error}
         return {
             "perplexity": self.value,
             "unigram": self.unigram,
             "error": None if math.isnan(self.error) else self.error,
-            "errors": errors,
+            "errors": {"documents": of_documents, **of_model},
             "method": self.method,
             "documents": self.n_documents,
             "log_partition": None if zeta is None else zeta.diagnostics(),
@@ -260,9 +256,7 @@ class Density:
         owner = f"{type(self).__name__}.{caller}"
         if method is None:
             method = "exact" if p.n_topics <= FEW_TOPICS else "importance"
-        known = method in ("exact", "bound", "importance")
-        require(known, owner, "method", "'exact', 'bound', 'importance' or None", method)
-        _require_enumerable(p, method, owner, "'bound' or 'importance'")
+        _require_method(method, ("bound", "importance"), p.n_topics, owner)
         seed = self._seed(random_state, owner)
         if not self.has_density_:
             warn_user(no_density(), NoDensityWarning)
@@ -290,9 +284,7 @@ class Density:
         p = self._parameters()
         if method is None:
             method = "exact" if p.n_topics <= FEW_TOPICS else "annealing"
-        known = method in ("exact", "annealing", "ais")
-        require(known, owner, "method", "'exact', 'annealing', 'ais' or None", method)
-        _require_enumerable(p, method, owner, "'annealing' or 'ais'")
+        _require_method(method, ("annealing", "ais"), p.n_topics, owner)
         for name, value in effort.items():
             if name != "particles" or value is not None:
                 require_count(value, owner, name, 2 if name == "replicas" else 1)
@@ -360,7 +352,10 @@ class Density:
         raise NotImplementedError
 
 
-def _require_enumerable(p: Parameters, method: str, owner: str, others: str) -> None:
-    """Refuse to sum over more topic states than fit into memory."""
-    expected = f"{others}: 'exact' sums over 2^F topic states, for F ≤ {MAX_TOPICS} topics"
-    require(method != "exact" or p.n_topics <= MAX_TOPICS, owner, "method", expected, method)
+def _require_method(method: str, others: tuple[str, str], n_topics: int, owner: str) -> None:
+    """Require one of the methods, and not to sum over more topic states than fit into memory."""
+    one, other = map(repr, others)
+    known = method in ("exact", *others)
+    require(known, owner, "method", f"'exact', {one}, {other} or None", method)
+    expected = f"{one} or {other}: 'exact' sums over 2^F topic states, for F ≤ {MAX_TOPICS} topics"
+    require(method != "exact" or n_topics <= MAX_TOPICS, owner, "method", expected, method)

@@ -32,14 +32,12 @@ def describe(model: TopicModel) -> tuple[Arrays, dict[str, Any]]:
         "intercept_hidden": model.intercept_hidden_,
         "word_frequency": model.word_frequency_,
     }
+    tuned = model.finetuning_ and asdict(model.finetuning_)
     settings = {
         "model": type(model).__name__,
         "parameters": plain_parameters(model),
         "latent_words": policy_to_dict(model.latent_words_),
-        "phases": {
-            "pretraining": asdict(model.pretraining_),
-            "finetuning": model.finetuning_ and asdict(model.finetuning_),
-        },
+        "phases": {"pretraining": asdict(model.pretraining_), "finetuning": tuned},
         "updates": model.n_updates_,
         "history": model.history_,
         "looks": [asdict(look) for look in model.looks_],

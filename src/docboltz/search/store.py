@@ -59,9 +59,10 @@ class SearchStore:
             content = opened.content
             self.model = str(content["model"])
             """Fingerprint of the model the features come from."""
-            self.n_documents, self.n_features, self.n_words = (
-                _size(content[name]) for name in ("n_documents", "n_features", "n_words")
-            )
+            sizes: list[int] = [content[name] for name in ("n_documents", "n_features", "n_words")]
+            if not all(type(size) is int and size >= 1 for size in sizes):
+                raise ValueError(f"{sizes} are no sizes")
+            self.n_documents, self.n_features, self.n_words = sizes
             shape = (self.n_documents, self.n_features)
             if opened.files[FEATURES].bytes != 4 * shape[0] * shape[1]:
                 raise STORE.damaged(self.path, f"{FEATURES} is not of {shape[0]:,} documents")
@@ -110,8 +111,7 @@ class SearchStore:
 
         The copy is made of what is mapped, whose files may have no names any more, and is checked.
         """
-        there = STORE.exists(folder) and STORE.open(folder).build == self.opened.build
-        if there:
+        if STORE.exists(folder) and STORE.open(folder).build == self.opened.build:
             return
         with STORE.saving(folder) as build:
             (build.path / FEATURES).write_bytes(self.features.data)
@@ -190,8 +190,7 @@ class SearchStore:
         return row
 
     def _nearest(self, queries: Queries, k: int, excluded: Rows, by: By) -> Best:
-        ways = " or ".join(map(repr, WEIGHTS))
-        require(by in WEIGHTS, "SearchStore", "by", ways, by)
+        require(by in WEIGHTS, "SearchStore", "by", " or ".join(map(repr, WEIGHTS)), by)
         left_out = np.union1d(excluded, self._wordless)
         try:
             with STORE.trusting(self.path):
@@ -214,9 +213,3 @@ def _mean(values: list[float], n_features: int) -> Floats:
     if mean.shape != (n_features,) or not (np.abs(mean) <= np.finfo(np.float32).max).all():
         raise ValueError("its mean is not that of its features")
     return mean.astype(np.float32)
-
-
-def _size(value: object) -> int:
-    if type(value) is not int or value < 1:
-        raise ValueError(f"{value!r} is no size")
-    return value
