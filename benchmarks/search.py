@@ -21,8 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from docboltz.corpus.document import Document
 from docboltz.search.store import SearchStore
-from docboltz.search.writer import StoreWriter
+from docboltz.search.writer import Block, build_store
 
 K = 10
 N_WORDS = 10_000
@@ -41,15 +42,16 @@ def draw_words(n: int, length: int, rng: np.random.Generator) -> csr_array:
 
 def build(folder: Path, n: int, F: int, rng: np.random.Generator) -> float:
     """Write a store of n documents with features like a sigmoid's; return the seconds it took."""
-    begin = time.perf_counter()
-    mean = np.full(F, 0.5)
-    with StoreWriter(folder, n_features=F, n_words=N_WORDS, model="benchmark", mean=mean) as writer:
+
+    def blocks() -> Iterator[Block]:
         for start in range(0, n, 10_000):
             ids = [f"group-{i % 20}/{i:07d}" for i in range(start, min(n, start + 10_000))]
             features = rng.random((len(ids), F), np.float32)
-            labels = [[id_.split("/")[0]] for id_ in ids]
-            texts = [f"{id_} {SNIPPET * 2}" for id_ in ids]
-            writer.append(features, draw_words(len(ids), 60, rng), ids, labels, texts)
+            documents = [Document(id, f"{id} {SNIPPET * 2}", (id.split("/")[0],)) for id in ids]
+            yield Block(features, draw_words(len(ids), 60, rng), documents)
+
+    begin = time.perf_counter()
+    build_store(folder, F, N_WORDS, blocks(), model="benchmark", mean=np.full(F, 0.5))
     return time.perf_counter() - begin
 
 

@@ -14,9 +14,9 @@ from docboltz.answers import (
     Topic,
     Topics,
     best_window,
-    distinct_topics,
     find_matches,
 )
+from docboltz.asking import distinct_topics
 from docboltz.corpus.text import TextAnalysis
 
 

@@ -14,8 +14,8 @@ from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.errors import InvalidCorpus, InvalidParameter
 from docboltz.fitting import TrainingInterrupted, describe_topics
 from docboltz.indexing import KEPT_CHARACTERS
+from docboltz.search import writer
 from docboltz.search.store import SearchStore
-from docboltz.search.writer import StoreWriter
 from docboltz.storage import fingerprint
 from docboltz.text_model import TextModel
 
@@ -257,7 +257,7 @@ def test_a_model_that_could_not_be_indexed_is_kept_and_said_to_be(tmp_path, monk
     def refuse(*_):
         raise error
 
-    monkeypatch.setattr(StoreWriter, "append", refuse)
+    monkeypatch.setattr(writer, "unit_vectors", refuse)
     with pytest.raises(
         type(error), match="is complete; to search its documents, index them"
     ) as raised:

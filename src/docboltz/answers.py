@@ -11,6 +11,7 @@ from typing import Any, ClassVar, TypeVar
 
 from docboltz.corpus.text import TextAnalysis, word_pattern
 from docboltz.progress import printable
+from docboltz.settings import strings
 from docboltz.text_table import Columns, table_lines
 
 SHOWN_CHARACTERS = 200
@@ -73,22 +74,15 @@ class Topic:
     @classmethod
     def of_dict(cls, saved: dict[str, Any]) -> Topic:
         """The topic that `to_dict` described."""
-        words = saved["words"]
-        if not (isinstance(words, list) and all(isinstance(word, str) for word in words)):
-            raise TypeError("the words of a topic are a list of strings")
         numbers = float(saved["sharpness"]), float(saved["activity"])
         if not all(map(math.isfinite, numbers)):
             raise ValueError("sharpness and activity of a topic are finite")
-        return cls(int(saved["topic"]), tuple(words), *numbers)
+        return cls(int(saved["topic"]), strings(saved["words"]), *numbers)
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as JSON can hold it, by the names of the table."""
-        return {
-            "topic": self.number,
-            "sharpness": self.sharpness,
-            "activity": self.activity,
-            "words": list(self.words),
-        }
+        figures = {"sharpness": self.sharpness, "activity": self.activity}
+        return {"topic": self.number, **figures, "words": list(self.words)}
 
 
 @dataclass(frozen=True)
@@ -170,12 +164,8 @@ class Hits(Answer[Hit]):
 class Topics(Answer[Topic]):
     """What topic units stand for."""
 
-    columns: ClassVar[Columns] = {
-        "topic": "right",
-        "sharpness": "right",
-        "activity": "right",
-        "words": "left",
-    }
+    figures: ClassVar[Columns] = dict.fromkeys(("topic", "sharpness", "activity"), "right")
+    columns: ClassVar[Columns] = {**figures, "words": "left"}
 
     def row(self, item: Topic, mark: Mark, clean: Clean) -> list[str]:
         """Number, sharpness, activity and words."""
@@ -191,21 +181,6 @@ class ExpectedWords(Answer[ExpectedWord]):
     def row(self, item: ExpectedWord, mark: Mark, clean: Clean) -> list[str]:
         """Word, probability and lift."""
         return [clean(item.word), f"{item.probability:.4f}", f"{item.lift:,.1f} ×"]
-
-
-def distinct_topics(topics: Iterable[Topic], n: int | None) -> list[Topic]:
-    """All topics, sharpest first; or up to n that do not repeat each other's first words."""
-    ranked = sorted(topics, key=lambda topic: -topic.sharpness)
-    if n is None:
-        return ranked
-    chosen: list[Topic] = []
-    seen: set[str] = set()
-    for topic in ranked:
-        leading = set(topic.words[:5])
-        if len(chosen) < n and len(leading & seen) <= 2:
-            chosen.append(topic)
-            seen |= leading
-    return chosen
 
 
 def find_matches(analysis: TextAnalysis, text: str, terms: frozenset[str]) -> tuple[Span, ...]:

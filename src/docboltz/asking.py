@@ -5,7 +5,7 @@ They take seconds to import, and fast inference is a sparse product and a sigmoi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -15,16 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from docboltz.answers import (
-    ExpectedWord,
-    ExpectedWords,
-    Hit,
-    Hits,
-    Topic,
-    Topics,
-    distinct_topics,
-    find_matches,
-)
+from docboltz.answers import ExpectedWord, ExpectedWords, Hit, Hits, Topic, Topics, find_matches
 from docboltz.corpus.counting import count
 from docboltz.corpus.counts import Corpus
 from docboltz.corpus.document import Document
@@ -37,6 +28,7 @@ from docboltz.light import LightModel
 from docboltz.search.nearest import Best
 from docboltz.search.store import WEIGHTS, By, SearchStore
 from docboltz.search.writer import STORE
+from docboltz.settings import strings
 from docboltz.storage import Arrays, fingerprint_of
 
 SEARCH = "search"
@@ -61,7 +53,7 @@ class Asking:
         """Take what a model's folder holds; KeyError, TypeError or ValueError if it is not that."""
         text = settings["text"]
         self.analysis = TextAnalysis.from_dict(text["analysis"])
-        self.vocabulary = Vocabulary(_strings(text["vocabulary"]), _strings(text["forms"]))
+        self.vocabulary = Vocabulary(strings(text["vocabulary"]), strings(text["forms"]))
         self.reading = ReadOptions.from_dict(text["reading"])
         self._topics = tuple(map(Topic.of_dict, text["topics"]))
         self._light = LightModel.of(arrays, settings)
@@ -182,9 +174,8 @@ class Asking:
         """Counts of a text that is asked about, (1, K), which must hold a word the model knows."""
         owner = f"{type(self).__name__}.{method}"
         require(isinstance(text, str), owner, "text", "a string", text)
-        counts: csr_array = count(
-            [Document("0", text)], self.analysis, vocabulary=self.vocabulary
-        ).counts
+        counted = count([Document("0", text)], self.analysis, vocabulary=self.vocabulary)
+        counts: csr_array = counted.counts
         if not text.strip():
             raise InvalidCorpus("There is no word to ask with.")
         if not counts.nnz:
@@ -207,6 +198,21 @@ class Asking:
             yield Hit(document.id, float(t + w), text, labels, float(t), float(w), matches)
 
 
+def distinct_topics(topics: Iterable[Topic], n: int | None) -> list[Topic]:
+    """All topics, sharpest first; or up to n that do not repeat each other's first words."""
+    ranked = sorted(topics, key=lambda topic: -topic.sharpness)
+    if n is None:
+        return ranked
+    chosen: list[Topic] = []
+    seen: set[str] = set()
+    for topic in ranked:
+        leading = set(topic.words[:5])
+        if len(chosen) < n and len(leading & seen) <= 2:
+            chosen.append(topic)
+            seen |= leading
+    return chosen
+
+
 def without_unknown(features: NDArray[np.float32], counts: csr_array) -> NDArray[np.float32]:
     """Features to search with: zeros for a document without a known word, which is like nothing.
 
@@ -215,9 +221,3 @@ def without_unknown(features: NDArray[np.float32], counts: csr_array) -> NDArray
     features = np.maximum(features, np.finfo(np.float32).tiny)
     features[np.diff(counts.indptr) == 0] = 0
     return features
-
-
-def _strings(values: Any) -> list[str]:
-    if not (isinstance(values, list | tuple) and all(isinstance(value, str) for value in values)):
-        raise TypeError("a list of strings is needed")
-    return list(values)

@@ -35,16 +35,8 @@ LARGEST_MANIFEST = 1 << 28
 LOCK = ".lock"
 _BUILD = re.compile("build-[0-9a-f]{16}")
 _SHA256 = re.compile("[0-9a-f]{64}")
-_MALFORMED = (
-    KeyError,
-    TypeError,
-    ValueError,
-    AttributeError,
-    IndexError,
-    OverflowError,
-    RecursionError,
-    MemoryError,
-)
+_MALFORMED: tuple[type[Exception], ...] = (LookupError, TypeError, ValueError, AttributeError)
+_MALFORMED += (OverflowError, RecursionError, MemoryError)
 """What code that trusts a description runs into where there is no reason to."""
 
 
@@ -150,7 +142,7 @@ class Bundle:
         """A build to write files to and to publish. What is not published is removed."""
         path = Path(folder)
         made = not path.exists()
-        with self._errors(path):
+        try:
             path.mkdir(parents=True, exist_ok=True)
             with self._locked(path):
                 build = Build(self, path)
@@ -164,6 +156,11 @@ class Bundle:
                         with suppress(OSError):
                             (path / LOCK).unlink(missing_ok=True)
                             path.rmdir()
+        except OSError as error:  # no permission, no space
+            raise InvalidParameter(
+                f"The {self.noun} cannot be written to {path}: {error.strerror or error}.",
+                hint="Free some space or name another folder; one that was there is still there.",
+            ) from error
 
     def remove(self, folder: StrPath) -> None:
         """Remove one that was saved, and the folder if nothing else is in it."""
@@ -187,11 +184,9 @@ class Bundle:
         except InvalidModelFile:
             raise
         except _MALFORMED as error:
-            raise self.unusable(
-                folder,
-                "does not hold what this version of docboltz needs "
-                f"({type(error).__name__}: {error})",
-            ) from error
+            cause = f"{type(error).__name__}: {error}"
+            what = f"does not hold what this version of docboltz needs ({cause})"
+            raise self.unusable(folder, what) from error
 
     def unusable(self, folder: StrPath, what: str) -> InvalidModelFile:
         """An error for a bundle that cannot be used."""
@@ -216,13 +211,10 @@ class Bundle:
             raise self.damaged(folder, f"{self.manifest} does not describe a {self.noun}")
         version, writer = content.pop("version", None), content.pop("docboltz", None)
         if version != self.version:
-            newer = isinstance(version, int) and version > self.version
             by = f", written by docboltz {writer}," if isinstance(writer, str) else ""
-            error = self.unusable(
-                folder,
-                f"has format {str(version)[:20]}{by} and this docboltz reads format {self.version}",
-            )
-            if newer:
+            other = f"has format {str(version)[:20]}{by}"
+            error = self.unusable(folder, f"{other} and this docboltz reads format {self.version}")
+            if isinstance(version, int) and version > self.version:
                 error.hint = "Upgrade docboltz: pip install --upgrade docboltz"
             raise error
         if content.pop("checksum", None) != digest(content):
@@ -303,17 +295,6 @@ class Bundle:
         with lock:
             yield
 
-    @contextmanager
-    def _errors(self, folder: Path) -> Iterator[None]:
-        """Turn the system's refusal to write (no permission, no space) into a message."""
-        try:
-            yield
-        except OSError as error:
-            raise InvalidParameter(
-                f"The {self.noun} cannot be written to {folder}: {error.strerror or error}.",
-                hint="Free some space or name another folder; one that was there is still there.",
-            ) from error
-
     def _remove_unused(self, folder: Path, own: Path) -> None:
         """Remove the old build, or `own` if it failed, and what killed saves left behind.
 
@@ -346,12 +327,8 @@ class Build:
         from docboltz import __version__
 
         kind = self._kind
-        prints = {name: Fingerprint.of(self.path / name) for name in kind.files}
-        described = {
-            "build": self.path.name,
-            "files": {name: vars(each) for name, each in prints.items()},
-            "content": content,
-        }
+        files = {name: vars(Fingerprint.of(self.path / name)) for name in kind.files}
+        described = {"build": self.path.name, "files": files, "content": content}
         head = {"format": kind.format, "version": kind.version, "docboltz": __version__}
         whole = {**head, **described, "checksum": digest(described)}
         draft = self.path / kind.manifest

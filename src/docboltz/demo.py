@@ -56,11 +56,8 @@ def measure(model: TextModel, data: TextDataset, clock: Clock) -> list[list[str]
         with clock(f"evaluate {name}"):
             features = transformer.transform(train), transformer.transform(test)
             scores = evaluate_features(*features, split, C=FIXED_C)
-        figures = (
-            scores.retrieval.mean_average_precision,
-            scores.retrieval.mean_precision_at_10,
-            scores.classification.score,
-        )
+        found, right = scores.retrieval, scores.classification.score
+        figures = found.mean_average_precision, found.mean_precision_at_10, right
         rows.append([f"{name}, {n_components} features", *(f"{figure:.3f}" for figure in figures)])
     return rows
 

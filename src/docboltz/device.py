@@ -23,18 +23,11 @@ def choose_device(name: str, owner: str) -> torch.device:
     known = isinstance(name, str) and name.partition(":")[0] in ("cpu", "cuda")
     require(known, owner, "device", "'auto', 'cpu', 'cuda' or 'cuda:1' and so on", name)
     try:
-        device = torch.device(name)
-        torch.empty(0, device=device)
+        torch.empty(0, device=name)
     except (RuntimeError, AssertionError) as error:
-        reason = str(error).splitlines()[0]
-        raise InvalidParameter(
-            owner=owner,
-            name="device",
-            expected="a device that is there",
-            got=name,
-            hint=f"Torch says: {reason}",
-        ) from error
-    return device
+        hint = f"Torch says: {str(error).splitlines()[0]}"
+        require(False, owner, "device", "a device that is there", name, hint=hint)
+    return torch.device(name)
 
 
 def random_state_of(value: Any, owner: str) -> np.random.RandomState:

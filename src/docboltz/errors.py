@@ -153,10 +153,10 @@ def require(
         raise InvalidParameter(owner=owner, name=name, expected=expected, got=got, **hint)
 
 
-def require_count(value: object, owner: str, name: str) -> None:
-    """Raise InvalidParameter unless a setting is a whole number of at least 1."""
-    ok = is_whole(value) and value >= 1  # type: ignore[operator]
-    require(ok, owner, name, "a whole number of at least 1", value)
+def require_count(value: object, owner: str, name: str, least: int = 1) -> None:
+    """Raise InvalidParameter unless a setting is a whole number of at least `least`."""
+    ok = is_whole(value) and value >= least  # type: ignore[operator]
+    require(ok, owner, name, f"a whole number of at least {least}", value)
 
 
 def shown(value: object) -> str:

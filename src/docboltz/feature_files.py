@@ -69,9 +69,8 @@ def writer_of(out: Path, *, wide: bool = False) -> Write:
     parquet = partial(_write_parquet, wide=wide)
     kinds: dict[str, Write] = {".parquet": parquet, ".csv": _write_csv, ".npy": _write_npy}
     if out.suffix not in kinds:
-        raise InvalidParameter(
-            f"Features are written as {', '.join(kinds)}. Got {out.name!r} instead."
-        )
+        known = ", ".join(kinds)
+        raise InvalidParameter(f"Features are written as {known}. Got {out.name!r} instead.")
     fits = not wide or out.suffix == ".parquet"
     expected = f"left out for a {out.suffix} file, which has a column for each feature anyway"
     require(fits, "save_features", "wide", expected, wide)

@@ -14,7 +14,8 @@ from docboltz.answers import Topic
 from docboltz.corpus.counts import Corpus
 from docboltz.corpus.document import Document
 from docboltz.corpus.language_guess import LanguageGuess
-from docboltz.corpus.readers import Documents, ReadOptions, as_documents
+from docboltz.corpus.read_options import ReadOptions
+from docboltz.corpus.readers import Documents, as_documents
 from docboltz.corpus.text import TextAnalysis
 from docboltz.device import choose_device
 from docboltz.errors import (

@@ -19,7 +19,7 @@ from docboltz.corpus.document import Document
 from docboltz.corpus.readers import Documents, as_documents
 from docboltz.errors import InvalidParameter
 from docboltz.progress import progress_bar, remark
-from docboltz.search.writer import StoreWriter
+from docboltz.search.writer import Block, build_store
 from docboltz.storage import fingerprint
 
 if TYPE_CHECKING:
@@ -90,7 +90,6 @@ def write_store(
     model: TextModel, corpus: Corpus, texts: Iterable[str], folder: Path, *, verbose: bool
 ) -> None:
     """Write features, words, ids, labels and texts; centring features sharpens cosines."""
-    lines = iter(texts)
 
     def check() -> None:
         """A model that was replaced meanwhile must not be searched by features of another."""
@@ -100,25 +99,15 @@ def write_store(
                 hint="Index them again.",
             )
 
-    with (
-        progress_bar("Indexing", "documents", shown=verbose) as update,
-        StoreWriter(
-            folder,
-            n_features=model.n_topics,
-            n_words=len(model.vocabulary),
-            model=model.fingerprint,
-            mean=model.activity,
-            check=check,
-        ) as store,
-    ):
+    def blocks() -> Iterator[Block]:
+        documents = map(Document, corpus.ids, texts, corpus.labels)
         for begin in range(0, len(corpus), BLOCK_DOCUMENTS):
             end = min(begin + BLOCK_DOCUMENTS, len(corpus))
-            block = corpus.counts[begin:end]
-            store.append(
-                model.search_features(block),
-                block,
-                corpus.ids[begin:end],
-                corpus.labels[begin:end],
-                list(islice(lines, end - begin)),
-            )
+            counts = corpus.counts[begin:end]
+            features = model.search_features(counts)
+            yield Block(features, counts, list(islice(documents, end - begin)))
             update(end, len(corpus))
+
+    F, K, own, mean = model.n_topics, len(model.vocabulary), model.fingerprint, model.activity
+    with progress_bar("Indexing", "documents", shown=verbose) as update:
+        build_store(folder, F, K, blocks(), model=own, mean=mean, check=check)

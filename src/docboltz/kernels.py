@@ -122,18 +122,9 @@ def draw_word_shares(logits: Tensor, n: Tensor, random: Random) -> Tensor:
     out = torch.empty_like(logits)
     cumulative = torch.empty((B, K), dtype=torch.float64, device=logits.device)
     seeds = seeds_of(random)
+    sizes = {"STEPS": K.bit_length(), "BLOCK_K": _block(K), "BLOCK_N": DRAWS, "num_warps": 8}
     programs.draw_word_shares[(B,)](
-        logits,
-        n,
-        seeds.seed,
-        seeds.call(),
-        cumulative,
-        out,
-        K,
-        STEPS=K.bit_length(),
-        BLOCK_K=_block(K),
-        BLOCK_N=DRAWS,
-        num_warps=8,
+        logits, n, seeds.seed, seeds.call(), cumulative, out, K, **sizes
     )
     return out
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from docboltz.model.latent_words import LatentWords, policy_from_dict
+from docboltz.storage import Arrays, require_parameters
 
 Floats = NDArray[np.float32]
 
@@ -33,18 +34,11 @@ class LightModel:
     latent_words: LatentWords
 
     @classmethod
-    def of(cls, arrays: dict[str, NDArray[Any]], settings: dict[str, Any]) -> Self:
+    def of(cls, arrays: Arrays, settings: dict[str, Any]) -> Self:
         """Take what was saved of a model; KeyError or ValueError if it is none."""
-        F, K = arrays["components"].shape
-        sizes = {"components": (F, K), "intercept_hidden": (F,)}
-        sizes |= {"intercept_visible": (K,), "word_frequency": (K,)}
-        for name, shape in sizes.items():
-            array = arrays[name]
-            if array.shape != shape or array.dtype != np.float32 or not np.isfinite(array).all():
-                raise ValueError(f"{name} must be finite float32 of shape {shape}")
-        if not (arrays["word_frequency"] > 0).all():
-            raise ValueError("every word has a frequency above 0")
-        W, a, b, word_frequency = (arrays[name] for name in sizes)
+        require_parameters(arrays)
+        names = ("components", "intercept_hidden", "intercept_visible", "word_frequency")
+        W, a, b, word_frequency = (arrays[name] for name in names)
         return cls(W, a, b, word_frequency, policy_from_dict(settings["latent_words"]))
 
     def features(self, counts: csr_array, extra: int = 0) -> Floats:

@@ -42,14 +42,10 @@ Show = Callable[[int, int], None]
 """Called with what is done and what there is to do."""
 
 
-def show_nothing(done: int, total: int) -> None:
-    """Do without progress."""
-
-
 class TopicStates:
     """All S topic states of a model with g(h) of each, in float64: sums over them are exact."""
 
-    def __init__(self, p: Parameters, show: Show = show_nothing) -> None:
+    def __init__(self, p: Parameters, show: Show = lambda done, total: None) -> None:
         self._p = p.to(p.W.device, torch.float64)
         self._h = exact.topic_states(self._p)  # (S, F)
         parts = []
@@ -87,7 +83,7 @@ def numerator(
     *,
     generator: Random,
     states: TopicStates | None = None,
-    show: Show = show_nothing,
+    show: Show = lambda done, total: None,
 ) -> Numerator:
     """The first term of log p(v); exact by any method where no document has latent words.
 
@@ -149,15 +145,8 @@ def _importance(p: Parameters, counts: SparseCounts, m: Tensor, generator: Rando
     while len(left) and particles <= MOST_PARTICLES:
         at_once = max(1, BLOCK_ENTRIES // (REPLICAS * particles * p.n_words))
         for rows in torch.split(left, at_once):
-            found = sum_over_topics(
-                p,
-                theta[rows],
-                m[rows],
-                replicas=REPLICAS,
-                particles=particles,
-                sweeps=SWEEPS,
-                generator=generator,
-            )
+            effort = {"replicas": REPLICAS, "particles": particles, "sweeps": SWEEPS}
+            found = sum_over_topics(p, theta[rows], m[rows], generator=generator, **effort)
             value[rows], error[rows] = found.value, found.error
         left = left[error[left] > WANTED_ERROR]
         particles *= 4

@@ -32,14 +32,8 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 """Okabe and Ito's, less the yellow, which white paper swallows."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 # Not an empty pattern for the first: SVG would hold it as such, which not every program can read.
-DASHES: tuple[str | tuple[int, tuple[float, ...]], ...] = (
-    "-",
-    (0, (5, 1.5)),
-    (0, (1, 1)),
-    (0, (5, 1.5, 1, 1.5)),
-    (0, (8, 2, 3, 2)),
-    (0, (3, 1)),
-)
+_GAPS = ((5, 1.5), (1, 1), (5, 1.5, 1, 1.5), (8, 2, 3, 2), (3, 1))
+DASHES: tuple[str | tuple[int, tuple[float, ...]], ...] = ("-", *((0, gaps) for gaps in _GAPS))
 GREY = "#767676"
 LONG_LEGEND = 3
 """Names in a row of the legend."""
@@ -105,7 +99,10 @@ def by_length(curves: Mapping[str, ByLength], *, measure: str = "Average\nprecis
         for decile in np.unique(first.decile_boundaries):
             axes.axvline(decile, color=GREY, linewidth=0.6, linestyle=(0, (1, 2)), zorder=0)
         _finish(axes)
-    below.set_xscale("symlog" if first.length[0] == 0 else "log", **_from_zero(first))
+    if first.length[0] == 0:  # a log axis has no place for queries without words
+        below.set_xscale("symlog", linthresh=1.0)  # linear from 0 to 1
+    else:
+        below.set_xscale("log")
     if 0 < first.length[-1] <= 20 * first.length[0]:  # powers of ten alone would be too few
         below.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     below.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
@@ -145,13 +142,9 @@ def _figure() -> Figure:
 
 
 def _style(number: int) -> dict[str, Any]:
-    return {
-        "color": COLOURS[number % len(COLOURS)],
-        "linestyle": DASHES[number % len(DASHES)],
-        "marker": MARKERS[number % len(MARKERS)],
-        "linewidth": 1.4,
-        "markersize": 4,
-    }
+    choices = {"color": COLOURS, "linestyle": DASHES, "marker": MARKERS}
+    style = {name: values[number % len(values)] for name, values in choices.items()}
+    return {**style, "linewidth": 1.4, "markersize": 4}
 
 
 def _finish(axes: Axes) -> None:
@@ -186,11 +179,6 @@ def _at_lengths(curve: ByLength) -> tuple[NDArray[np.int64], NDArray[np.float64]
     """One point for each length: the mean of the smoothed values of its queries."""
     length, where, n = np.unique(curve.length, return_inverse=True, return_counts=True)
     return length, np.bincount(where, curve.smoothed) / n
-
-
-def _from_zero(curve: ByLength) -> dict[str, float]:
-    """Linear from 0 to 1 if some queries have no words: a log axis has no place for them."""
-    return {"linthresh": 1.0} if curve.length[0] == 0 else {}
 
 
 def _svg(figure: Figure) -> str:

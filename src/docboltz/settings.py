@@ -45,6 +45,13 @@ class SavedSettings(ShortRepr):
         return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in saved.items()})
 
 
+def strings(value: Any) -> tuple[str, ...]:
+    """A list of strings, as JSON holds it; TypeError for anything else."""
+    if not (isinstance(value, list | tuple) and all(isinstance(each, str) for each in value)):
+        raise TypeError("a list of strings is needed")
+    return tuple(value)
+
+
 def _short(value: Any) -> str:
     many = isinstance(value, tuple) and len(value) > 9
     return f"<{len(value)} of them>" if many else repr(value)

@@ -67,6 +67,20 @@ def load_model(path: StrPath, kind: Bundle = MODEL) -> tuple[Arrays, dict[str, A
         raise kind.damaged(path, f"{PARAMETERS} is no safetensors file ({error})") from error
 
 
+def require_parameters(arrays: Arrays) -> None:
+    """Raise KeyError or ValueError unless these are what training makes: F topics, K words."""
+    F, K = arrays["components"].shape
+    sizes: dict[str, tuple[int, ...]] = {"components": (F, K), "intercept_hidden": (F,)}
+    sizes |= {"intercept_visible": (K,), "word_frequency": (K,)}
+    for name, shape in sizes.items():
+        array = arrays[name]
+        fits = array.shape == shape and array.size and array.dtype == np.float32
+        if not (fits and np.isfinite(array).all()):
+            raise ValueError(f"{name} must be finite float32 of shape {shape}")
+    if not (arrays["word_frequency"] > 0).all():
+        raise ValueError("every word has a frequency above 0")
+
+
 def fingerprint(path: StrPath) -> str:
     """Return what tells a saved model from every other: a hash of its arrays and its settings."""
     return MODEL.open(path).identity

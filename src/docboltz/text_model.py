@@ -187,10 +187,8 @@ class TextModel(Asking):
         except (InvalidModelFile, InvalidParameter):
             searched = "nothing to search"
         where = f", in {str(self.path)!r}" if self.path is not None else ""
-        return (
-            f"{type(self).__name__}({self.n_topics} topics, {len(self.vocabulary):,} words, "
-            f"{searched}{where})"
-        )
+        sizes = f"{self.n_topics} topics, {len(self.vocabulary):,} words"
+        return f"{type(self).__name__}({sizes}, {searched}{where})"
 
     # ---- used; how it is asked is in `Asking` ----
 

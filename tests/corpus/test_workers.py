@@ -14,7 +14,7 @@ WORDS = TextAnalysis(pretokenised=True)
 
 
 def start(chunks, analysis=WORDS, n_workers=1):
-    return count_with_workers(chunks, ChunkCounter(analysis), analysis, None, n_workers)
+    return count_with_workers(chunks, ChunkCounter(analysis), n_workers)
 
 
 def test_a_worker_answers_until_its_requests_end():

@@ -10,9 +10,10 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from docboltz.bundles import Fingerprint
+from docboltz.corpus.document import Document
 from docboltz.files import digest
 from docboltz.search.store import SearchStore
-from docboltz.search.writer import StoreWriter
+from docboltz.search.writer import Block, build_store
 
 N_WORDS = 12
 
@@ -36,14 +37,10 @@ def write(
 ) -> None:
     features = np.asarray(features)
     counts = random_counts(len(features)) if counts is None else csr_array(counts)
-    with StoreWriter(
-        path, n_features=features.shape[1], n_words=counts.shape[1], model=model, mean=mean
-    ) as writer:
-        for begin in range(0, len(features), block):
-            part = slice(begin, begin + block)
-            ids = [f"d{i}" for i in range(len(features))[part]]
-            texts = [f"text of {id_}" for id_ in ids]
-            writer.append(features[part], counts[part], ids, [[id_, "x"] for id_ in ids], texts)
+    documents = [Document(f"d{i}", f"text of d{i}", (f"d{i}", "x")) for i in range(len(features))]
+    parts = (slice(begin, begin + block) for begin in range(0, len(features), block))
+    blocks = (Block(features[part], counts[part], documents[part]) for part in parts)
+    build_store(path, features.shape[1], counts.shape[1], blocks, model=model, mean=mean)
 
 
 def store_of(path: Path, features: Any, counts: Any = None, **options: Any) -> SearchStore:

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from docboltz.corpus.document import Document
 from docboltz.search import documents as module
 from docboltz.search.documents import (
     DOCUMENTS as LINES,
@@ -15,26 +16,24 @@ from docboltz.search.documents import (
     RECORD,
     RECORDS,
     DocumentWriter,
-    StoredDocument,
     StoredDocuments,
     _hashed,
     is_text,
 )
 
 DOCUMENTS = [
-    StoredDocument("", (), ""),
-    StoredDocument("a/b.txt", ("sci.space", "alt.atheism"), "Two\nlines and a\ttab"),
-    StoredDocument("Ωμέγα 𝄞", ("日本語", ""), "naïve café \x00 🛰️"),
-    *(StoredDocument(f"id {i}", ("same",) * (i % 3), "word " * i) for i in range(20)),
+    Document("", ""),
+    Document("a/b.txt", "Two\nlines and a\ttab", ("sci.space", "alt.atheism")),
+    Document("Ωμέγα 𝄞", "naïve café \x00 🛰️", ("日本語", "")),
+    *(Document(f"id {i}", "word " * i, ("same",) * (i % 3)) for i in range(20)),
 ]
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    writer = DocumentWriter(tmp_path)
-    for begin, end in ((0, 1), (1, 1), (1, 13), (13, 23)):
-        writer.append(DOCUMENTS[begin:end])
-    writer.close()
+    with DocumentWriter(tmp_path) as writer:
+        for begin, end in ((0, 1), (1, 1), (1, 13), (13, 23)):
+            writer.append(DOCUMENTS[begin:end])
     return tmp_path
 
 
@@ -123,7 +122,7 @@ def test_what_a_later_version_adds_to_a_line_is_passed_over(folder: Path) -> Non
     (folder / LINES).write_bytes(line)
     record = (len(line), _hashed("a"), zlib.crc32(line))
     (folder / RECORDS).write_bytes(np.array([record], RECORD).tobytes())
-    assert StoredDocuments(folder, 1).take(np.array([0])) == [StoredDocument("a", ("x",), "t")]
+    assert StoredDocuments(folder, 1).take(np.array([0])) == [Document("a", "t", ("x",))]
 
 
 def test_a_number_of_documents_that_does_not_fit_is_refused(folder: Path) -> None:
@@ -137,9 +136,8 @@ def test_ids_of_the_same_hash_are_told_apart(
 ) -> None:
     monkeypatch.setattr(module, "_hashed", lambda id: 7)
     (other := tmp_path / "other").mkdir()
-    writer = DocumentWriter(other)
-    writer.append(DOCUMENTS)
-    writer.close()
+    with DocumentWriter(other) as writer:
+        writer.append(DOCUMENTS)
     documents = StoredDocuments(other, 23)
     assert [documents.row_of(each.id) for each in DOCUMENTS] == list(range(23))
     assert documents.row_of("id") is None

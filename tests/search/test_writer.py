@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +10,16 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from docboltz.corpus.document import Document
 from docboltz.errors import InvalidCorpus, InvalidParameter
 from docboltz.search.documents import DocumentWriter
 from docboltz.search.store import SearchStore
 from docboltz.search.words import DTYPES
-from docboltz.search.writer import StoreWriter
+from docboltz.search.writer import Block, build_store
 from tests.search.stores import names, random_counts, store_of, write
 
 ONE = csr_array([[1, 0, 2]])
+A = Block([[1, 1]], ONE, [Document("a", "")])
 
 
 @pytest.mark.parametrize(
@@ -29,22 +31,20 @@ ONE = csr_array([[1, 0, 2]])
         ({"features": [[1, np.nan]]}, "finite in float32. Got 'nan at row 0, column 1'"),
         ({"features": [[np.inf, 1]]}, "finite in float32. Got 'inf at row 0, column 0'"),
         ({"counts": csr_array((1, 2))}, r"counts of 3 words. Got \(1, 2\)"),
-        ({"counts": csr_array((2, 3))}, r"as many as counts.*\(1, 2, 1, 1, 1\)"),
-        ({"ids": ["a", "b"]}, r"as many as counts, ids.*\(1, 1, 2, 1, 1\)"),
-        ({"texts": []}, r"as many as counts, ids.*\(1, 1, 1, 1, 0\)"),
-        ({"ids": [7]}, "'ids'.*Got 7"),
-        ({"ids": ["\udcff"]}, "'ids'.*Unicode"),
-        ({"labels": ["sport"]}, "list of strings for document 'a'. Got 'sport'"),
-        ({"labels": [[3]]}, "list of strings for document 'a'"),
-        ({"texts": [None]}, "'texts'.*Got None"),
-        ({"ids": ["old"]}, "Two documents have the id 'old'"),
+        ({"counts": csr_array((2, 3))}, r"as many as counts.*\(1, 2, 1\)"),
+        ({"documents": [Document("a", ""), Document("b", "")]}, r"as many as.*\(1, 1, 2\)"),
+        ({"documents": []}, r"as many as counts and documents.*\(1, 1, 0\)"),
+        ({"documents": [Document(7, "")]}, "'ids'.*Got 7"),
+        ({"documents": [Document("\udcff", "")]}, "'ids'.*Unicode"),
+        ({"documents": [Document("a", "", "sport")]}, "strings for document 'a'. Got 'sport'"),
+        ({"documents": [Document("a", "", (3,))]}, "tuple of strings for document 'a'"),
+        ({"documents": [Document("a", None)]}, "'texts'.*Got None"),
+        ({"documents": [Document("old", "")]}, "Two documents have the id 'old'"),
         (
             {
                 "features": [[1, 1]] * 3,
                 "counts": csr_array(np.ones((3, 3))),
-                "ids": ["b", "a", "a"],
-                "labels": [[]] * 3,
-                "texts": [""] * 3,
+                "documents": [Document("b", ""), Document("a", ""), Document("a", "")],
             },
             "Two documents have the id 'a'",
         ),
@@ -54,56 +54,53 @@ ONE = csr_array([[1, 0, 2]])
 def test_bad_blocks_are_refused_and_leave_nothing(
     tmp_path: Path, changes: dict[str, Any], message: str
 ) -> None:
-    good = {"features": [[1, 1]], "counts": ONE, "ids": ["a"], "labels": [[]], "texts": [""]}
-    with StoreWriter(tmp_path, n_features=2, n_words=3, model="m") as writer:
-        writer.append([[1, 1]], ONE, ["old"], [[]], [""])
+    """Neither in a new folder nor in the place of a store that was there."""
+    before = Block([[1, 0]], 2 * ONE, [Document("old", "")])
+    build_store(tmp_path / "full", 2, 3, [before], model="m")
+    for folder in (tmp_path / "full", tmp_path / "new"):
         with pytest.raises((InvalidParameter, InvalidCorpus), match=message):
-            writer.append(**good | changes)
-        writer.append([[1, 0]], 2 * ONE, ["b"], [[]], [""])
-    store = SearchStore.open(tmp_path)
-    assert [document.id for document in store.documents([0, 1])] == ["old", "b"]
-    np.testing.assert_array_equal(store.features[1], [1, 0])
-    np.testing.assert_array_equal(store.words.n_words(), [2, 2])
+            build_store(folder, 2, 3, [before, A._replace(**changes)], model="m")
+    assert not (tmp_path / "new").exists()
+    store = SearchStore.open(tmp_path / "full")
+    assert [document.id for document in store.documents(range(len(store)))] == ["old"]
+    np.testing.assert_array_equal(store.features, [[1, 0]])
+    np.testing.assert_array_equal(store.words.n_words(), [2])
 
 
 def test_bad_settings_are_refused(tmp_path: Path) -> None:
     for size in (0, 2.0, True):
         for name in ("n_features", "n_words"):
+            sizes = {"n_features": 2, "n_words": 3, name: size}
             with pytest.raises(InvalidParameter, match=name):
-                StoreWriter(tmp_path, **{"n_features": 2, "n_words": 3, name: size}, model="m")
+                build_store(tmp_path, **sizes, blocks=[A], model="m")
     for mean in ([1.0], [1.0, np.nan], [[1.0, 2.0]]):
         with pytest.raises(InvalidParameter, match="mean"):
-            StoreWriter(tmp_path, n_features=2, n_words=3, model="m", mean=mean)
+            build_store(tmp_path, 2, 3, [A], model="m", mean=mean)
     assert not names(tmp_path)
 
 
 def test_no_document_is_no_store(tmp_path: Path) -> None:
     new = tmp_path / "new"
-    with (
-        pytest.raises(InvalidCorpus, match="no document"),
-        StoreWriter(new, n_features=8, n_words=3, model="m"),
-    ):
-        pass
+    with pytest.raises(InvalidCorpus, match="no document"):
+        build_store(new, 8, 3, [], model="m")
     assert not new.exists()
 
 
 def test_a_block_written_by_half_is_no_store(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever catches an interrupt and carries on must not get documents beside their features."""
+    """An interrupt between features and documents leaves nothing of either."""
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    def build() -> None:
-        with StoreWriter(tmp_path, n_features=2, n_words=3, model="m") as writer:
-            writer.append([[1, 1]], ONE, ["a"], [[]], [""])
-            monkeypatch.setattr(DocumentWriter, "append", interrupt)
-            with suppress(KeyboardInterrupt):
-                writer.append([[1, 1]], ONE, ["b"], [[]], [""])
+    def blocks() -> Iterator[Block]:
+        yield A
+        monkeypatch.setattr(DocumentWriter, "append", interrupt)
+        yield A._replace(documents=[Document("b", "")])
 
-    with pytest.raises(InvalidCorpus, match="not wholly written"):
-        build()
+    with pytest.raises(KeyboardInterrupt):
+        build_store(tmp_path, 2, 3, blocks(), model="m")
     assert not names(tmp_path)
 
 
@@ -131,13 +128,12 @@ def test_a_rebuild_replaces_the_store_and_its_files(tmp_path: Path, vectors: np.
 def test_an_error_in_the_middle_leaves_nothing(tmp_path: Path) -> None:
     new = tmp_path / "new"
 
-    def build() -> None:
-        with StoreWriter(new, n_features=2, n_words=3, model="m") as writer:
-            writer.append([[1, 1]], ONE, ["a"], [[]], [""])
-            raise ZeroDivisionError
+    def blocks() -> Iterator[Block]:
+        yield A
+        raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        build()
+        build_store(new, 2, 3, blocks(), model="m")
     assert not new.exists()
 
 
@@ -153,18 +149,17 @@ def test_a_full_disk_is_reported_and_cleaned_up(
 import resource, signal, sys
 import numpy as np
 from scipy.sparse import csr_array
+from docboltz.corpus.document import Document
 from docboltz.errors import InvalidParameter
-from docboltz.search.writer import StoreWriter
+from docboltz.search.writer import Block, build_store
 path, F, K, text = sys.argv[1], *map(int, sys.argv[2:])
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+def block(i):
+    documents = [Document(f"{i}-{j}", np.random.bytes(text).hex()) for j in range(600)]
+    return Block(np.ones((600, F)), csr_array(np.ones((600, K))), documents)
 try:
-    with StoreWriter(path, n_features=F, n_words=K, model="m") as writer:
-        for i in range(9):
-            ids = [f"{i}-{j}" for j in range(600)]
-            texts = [np.random.bytes(text).hex() for _ in ids]
-            counts = csr_array(np.ones((600, K)))
-            writer.append(np.ones((600, F)), counts, ids, [[]] * 600, texts)
+    build_store(path, F, K, map(block, range(9)), model="m")
 except InvalidParameter as error:
     assert "cannot be written" in str(error), error
     assert "File too large" in str(error), error
@@ -180,10 +175,12 @@ else:
 
 
 def test_two_builds_at_once_are_refused(tmp_path: Path, vectors: np.ndarray) -> None:
-    with StoreWriter(tmp_path, n_features=2, n_words=3, model="first") as writer:
+    def blocks() -> Iterator[Block]:
         with pytest.raises(InvalidParameter, match="Another process is writing the search index"):
             write(tmp_path, vectors)
-        writer.append([[1, 1]], ONE, ["a"], [[]], [""])
+        yield A
+
+    build_store(tmp_path, 2, 3, blocks(), model="first")
     assert SearchStore.open(tmp_path).model == "first"
     write(tmp_path, vectors)
 
@@ -197,11 +194,7 @@ def test_a_refusal_at_the_last_moment_keeps_the_old_store(
     def refuse() -> None:
         raise InvalidParameter("The model was replaced.")
 
-    def build() -> None:
-        with StoreWriter(tmp_path, n_features=2, n_words=3, model="new", check=refuse) as writer:
-            writer.append([[1, 1]], ONE, ["a"], [[]], [""])
-
     with pytest.raises(InvalidParameter, match="was replaced"):
-        build()
+        build_store(tmp_path, 2, 3, [A], model="new", check=refuse)
     assert names(tmp_path) == before
     assert SearchStore.open(tmp_path).model == "old"

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from torch import Tensor
 
 from docboltz.device import seed_of_method
-from docboltz.errors import is_whole, require
+from docboltz.errors import require_count
 from docboltz.estimator.density import Perplexity, measure_perplexity
 from docboltz.estimator.reading import ReadsCounts
 from docboltz.model.counts import SparseCounts
@@ -79,7 +79,4 @@ class DocumentDensity(ReadsCounts):
     def _require_whole(self, *names: str, least: int = 1) -> None:
         """Refuse settings that are not whole numbers of at least `least`."""
         for name in names:
-            value: Any = getattr(self, name)
-            ok = is_whole(value) and value >= least
-            expected = f"a whole number of at least {least}"
-            require(ok, type(self).__name__, name, expected, value)
+            require_count(getattr(self, name), type(self).__name__, name, least)

@@ -29,8 +29,6 @@ from docboltz.model.unigram import smoothed_word_frequency
 from docboltz.progress import progress_bar
 from docboltz.training.validation import hold_out
 
-INITIAL_SCALE = 0.01
-"""Standard deviation of the first weights W."""
 FEWEST_DOCUMENTS = 10
 """With fewer documents none is held out."""
 
@@ -145,27 +143,15 @@ class DocNADE(DocumentDensity, MakesFeatures):
             documents, held = hold_out(documents, self.validation, generator=generator)
         on_device = torch.Generator(device).manual_seed(draw_seed(rng))
         net = Network.initial(
-            frequency,
-            self.n_components,
-            self.activation,
-            tree,
-            scale=INITIAL_SCALE,
-            generator=on_device,
+            frequency, self.n_components, self.activation, tree, generator=on_device
         )
         names = ("updates", "batch_size", "contexts", "rate", "dropout", "weight_decay", "patience")
         settings = Learning(**{name: getattr(self, name) for name in names})
         learnt = Learnt(net)
+        parts = documents.to(device), None if held is None else held.to(device)
         try:
             with progress_bar("DocNADE", "updates", shown=self.verbose) as show:
-                learn(
-                    net,
-                    documents.to(device),
-                    None if held is None else held.to(device),
-                    settings,
-                    learnt,
-                    generator=on_device,
-                    show=show,
-                )
+                learn(net, *parts, settings, learnt, generator=on_device, show=show)
         finally:
             self._keep(learnt)
         return self

@@ -25,6 +25,8 @@ Output = Literal["softmax", "tree"]
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"tanh": torch.tanh, "sigmoid": torch.sigmoid}
 BLOCK_ENTRIES = 2**22
 """Logits held at once."""
+INITIAL_SCALE = 0.01
+"""Standard deviation of the first weights W."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ class Network:
         activation: Activation,
         tree: Tree | None,
         *,
-        scale: float,
+        scale: float = INITIAL_SCALE,
         generator: torch.Generator,
     ) -> Network:
         """W ~ N(0, scale²), V = 0 and b such that every word has its frequency to begin with."""

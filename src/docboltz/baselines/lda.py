@@ -126,17 +126,11 @@ class LatentDirichletAllocation(DocumentDensity, MakesFeatures):
         self._require_whole("particles", least=2)
         self._require_whole("moves", least=0)
         words = repeat_words(counts)
-        value, error = left_to_right(
-            shuffle_words(words, seed),  # p(v) is the same in any order, its estimate is not
-            self.components_,
-            self.alpha_,
-            particles=self.particles,
-            moves=self.moves,
-            seed=seed,
-        )
-        return Likelihood(
-            torch.from_numpy(value), words.lengths, "left-to-right", torch.from_numpy(error)
-        )
+        shuffled = shuffle_words(words, seed)  # p(v) is the same in any order, its estimate is not
+        effort = {"particles": self.particles, "moves": self.moves, "seed": seed}
+        found = left_to_right(shuffled, self.components_, self.alpha_, **effort)
+        value, error = map(torch.from_numpy, found)
+        return Likelihood(value, words.lengths, "left-to-right", error)
 
     def _can_gibbs(self) -> bool:
         """Tell whether to learn by Gibbs sampling; say so where it cannot be."""

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from docboltz.baselines.base import MakesFeatures
 from docboltz.device import random_state_of
-from docboltz.errors import is_whole, require
+from docboltz.errors import require_count
 from docboltz.estimator.reading import ReadsCounts
 
 
@@ -85,9 +85,7 @@ class LSI(ReadsCounts, MakesFeatures):
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Learn from raw word counts. Documents without a word are left out, with a warning."""
         with self._unchanged_if_refused():
-            whole = is_whole(self.n_components) and self.n_components >= 1
-            expected = "a whole number of at least 1"
-            require(whole, "LSI", "n_components", expected, self.n_components)
+            require_count(self.n_components, "LSI", "n_components")
             counts = self._nonempty_counts(X, "fit", reset=True)
             rng = random_state_of(self.random_state, "LSI")
         self._weights = TfidfTransformer().fit(counts)

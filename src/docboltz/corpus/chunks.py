@@ -66,6 +66,8 @@ class ChunkCounter:
         self, analysis: TextAnalysis, vocabulary: Sequence[str] | None = None, worker: int = OWN
     ) -> None:
         self._analysis = analysis
+        self.settings = (analysis, vocabulary)
+        """What a worker needs to count alike."""
         self._worker = worker
         self._fixed = vocabulary is not None
         self._n_terms = 0 if vocabulary is None else len(vocabulary)

@@ -72,9 +72,9 @@ def count(
             labels.append(known.setdefault(document.labels, document.labels))
             yield document.text
 
-    merged = _Merged(vocabulary)
+    counter, merged = ChunkCounter(analysis, vocabulary), _Merged(vocabulary)
     # Closed whatever happens, Ctrl-C included: workers end before the error is seen.
-    with closing(_counted(_chunks(texts()), analysis, vocabulary, n_processes)) as chunks:
+    with closing(_counted(_chunks(texts()), counter, n_processes)) as chunks:
         for chunk in chunks:
             merged.add(chunk)
             if progress:
@@ -89,8 +89,7 @@ def count(
         n_before = int(counts.data.sum(dtype=np.int64))
         counts = select_columns(counts, columns)
         merged.n_outside = n_before - int(counts.data.sum(dtype=np.int64))
-        kept = [terms[column] for column in columns]
-        vocabulary = Vocabulary(kept, merged.forms(columns))
+        vocabulary = Vocabulary([terms[column] for column in columns], merged.forms(columns))
     return Corpus(counts, tuple(ids), tuple(labels), vocabulary, analysis, merged.n_outside)
 
 
@@ -118,13 +117,9 @@ def _chunks(texts: Iterable[str]) -> Iterator[list[str]]:
 
 
 def _counted(
-    chunks: Iterator[list[str]],
-    analysis: TextAnalysis,
-    vocabulary: Vocabulary | None,
-    n_processes: int,
+    chunks: Iterator[list[str]], counter: ChunkCounter, n_processes: int
 ) -> Generator[ChunkCounts, None, None]:
     """Count the first chunks here; for what follows get help if there is more than one core."""
-    counter = ChunkCounter(analysis, vocabulary)
     size = 0
     for chunk in chunks:
         yield counter.count(chunk)
@@ -133,8 +128,7 @@ def _counted(
             break
     ahead = next(chunks, None)
     if ahead is not None:
-        rest = chain([ahead], chunks)
-        yield from count_with_workers(rest, counter, analysis, vocabulary, n_processes - 1)
+        yield from count_with_workers(chain([ahead], chunks), counter, n_processes - 1)
 
 
 class _Merged:
@@ -227,11 +221,7 @@ def _joined(arrays: list[Integers]) -> Integers:
 
 
 def _select(
-    counts: csr_array,
-    terms: Sequence[str],
-    min_df: int | float,
-    max_df: int | float,
-    max_words: int | None,
+    counts: csr_array, terms: Sequence[str], min_df: float, max_df: float, max_words: int | None
 ) -> NDArray[np.int64]:
     """The columns to keep, by falling frequency."""
     n_documents = counts.shape[0]

@@ -66,12 +66,8 @@ class Corpus:
     def rows(self, index: ArrayLike) -> Corpus:
         """Pick documents by number or mask, in the order given."""
         picked = np.arange(len(self))[np.asarray(index)]
-        return replace(
-            self,
-            counts=self.counts[picked],
-            ids=tuple(self.ids[i] for i in picked),
-            labels=tuple(self.labels[i] for i in picked),
-        )
+        ids, labels = tuple(self.ids[i] for i in picked), tuple(self.labels[i] for i in picked)
+        return replace(self, counts=self.counts[picked], ids=ids, labels=labels)
 
     def without_empty(self) -> Corpus:
         """The documents that have at least one word."""

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import ast
 import gzip
-import hashlib
 import importlib.util
 import json
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from importlib import metadata
+from itertools import chain
 from pathlib import Path
 
 from docboltz.corpus.counts import split_rows
 from docboltz.corpus.document import Document
 from docboltz.errors import InvalidCorpus
-from docboltz.files import cache_folder, replacing
+from docboltz.files import cache_folder, digest, replacing
 
 PACKAGES = (
     "numpy", "scipy", "sklearn", "pandas", "matplotlib", "networkx", "sympy", "torch",
@@ -98,20 +99,15 @@ def _installed(packages: Sequence[str]) -> dict[str, tuple[Path, str]]:
 
 
 def _cached(packages: dict[str, tuple[Path, str]], log: Callable[[str], None]) -> list[Document]:
-    key = json.dumps([_VERSION, [[n, str(p), v] for n, (p, v) in sorted(packages.items())]])
-    digest = hashlib.sha256(key.encode()).hexdigest()[:16]
-    path = cache_folder() / "docstrings" / f"{digest}.jsonl.gz"
+    key = digest([_VERSION, [[n, str(p), v] for n, (p, v) in sorted(packages.items())]])
+    path = cache_folder() / "docstrings" / f"{key[:16]}.jsonl.gz"
     if path.is_file():
         with gzip.open(path, "rt", encoding="utf-8") as lines:
             records = map(json.loads, lines)
             return [Document(i, text, tuple(labels)) for i, text, labels in records]
     log(f"Collecting the docstrings of {', '.join(packages)} (once)")
-    collected = [
-        document
-        for name, (folder, _) in packages.items()
-        for document in collect_docstrings(name, folder)
-    ]
-    documents = _without_rare_labels(collected)
+    found = (collect_docstrings(name, folder) for name, (folder, _) in packages.items())
+    documents = _without_rare_labels(list(chain.from_iterable(found)))
     with replacing(path) as target, gzip.open(target, "wt", encoding="utf-8") as lines:
         for document in documents:
             lines.write(json.dumps([document.id, document.text, document.labels]) + "\n")
@@ -120,10 +116,8 @@ def _cached(packages: dict[str, tuple[Path, str]], log: Callable[[str], None]) -
 
 def _without_rare_labels(documents: Sequence[Document]) -> list[Document]:
     n = Counter(document.labels for document in documents)
-
-    def label(document: Document) -> tuple[str, ...]:
-        if n[document.labels] >= MIN_PER_LABEL:
-            return document.labels
-        return (document.labels[0].split(".")[0],)
-
-    return [Document(document.id, document.text, label(document)) for document in documents]
+    packages = ((document.labels[0].split(".")[0],) for document in documents)
+    return [
+        document if n[document.labels] >= MIN_PER_LABEL else replace(document, labels=package)
+        for document, package in zip(documents, packages, strict=True)
+    ]

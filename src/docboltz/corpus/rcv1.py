@@ -80,14 +80,12 @@ def _local(folder: Path) -> Corpus:
 def _full(data_home: Path | None, log: Callable[[str], None]) -> Corpus:
     from sklearn.datasets import fetch_rcv1
 
+    home = None if data_home is None else str(data_home)
     log("Loading RCV1-v2 through scikit-learn (656 MB to download the first time)")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # one for every retry; the error says it all
-            rcv1 = fetch_rcv1(
-                data_home=None if data_home is None else str(data_home),
-                download_if_missing=data_home is None,
-            )
+            rcv1 = fetch_rcv1(data_home=home, download_if_missing=home is None)
     except (OSError, EOFError) as error:  # no network is an OSError too
         raise InvalidCorpus(f"RCV1-v2 could not be loaded: {error}.", hint=WHAT_TO_DO) from error
     counts = _recovered(rcv1.data, log)

@@ -19,24 +19,11 @@ from docboltz.corpus.columns import ColumnChoice
 from docboltz.corpus.decoding import MAGIC, Decoder, looks_binary, open_bytes, peek, read_errors
 from docboltz.corpus.document import Document
 from docboltz.corpus.frames import check_texts, is_frame, read_frame, read_texts
-from docboltz.corpus.read_options import FORMATS, Format, ReadOptions
+from docboltz.corpus.read_options import Format, ReadOptions
 from docboltz.corpus.report import ReadAs, ReadReport
 from docboltz.corpus.sources import Source, find_paths, find_sources
-from docboltz.corpus.tables import (
-    Row,
-    TableFile,
-    read_delimited,
-    read_json_lines,
-    read_lines,
-    read_parquet,
-    sniff,
-)
+from docboltz.corpus.tables import Row, TableFile, read_table
 from docboltz.errors import InvalidCorpus
-
-__all__ = [
-    "FORMATS", "Document", "Documents", "Format", "ReadOptions", "ReadReport", "as_documents",
-    "read",
-]  # fmt: skip
 
 
 class Documents:
@@ -95,11 +82,9 @@ class Documents:
             raise InvalidCorpus(f"There are no documents in {self._name}: {found}.")
 
     def __repr__(self) -> str:
-        columns = (
-            f"{name} {' and '.join(map(repr, value if isinstance(value, tuple) else (value,)))}"
-            for name, value in self.options.given().items()
-        )
-        shown = ", ".join(columns)
+        given = self.options.given()
+        columns = {k: v if isinstance(v, tuple) else (v,) for k, v in given.items()}
+        shown = ", ".join(f"{k} {' and '.join(map(repr, v))}" for k, v in columns.items())
         return f"Documents({self._name}{': ' if shown else ''}{shown})"
 
 
@@ -215,7 +200,8 @@ class _Files:
                 if source.format == "files":
                     yield from self._whole_file(source, stream, report)
                 else:
-                    yield from self._table(source, stream, report)
+                    file = TableFile(source.name, stream, self._choice, report)
+                    yield from read_table(file, source.format)
         except read_errors() as error:
             if source.folder is not None:
                 report.note("unreadable", f"{source.name}: {error}")
@@ -240,16 +226,6 @@ class _Files:
         magic = peek(stream)[:6]
         suffix = next((suffix for start, suffix in MAGIC.items() if magic.startswith(start)), "")
         return open_bytes(stream, suffix)
-
-    def _table(
-        self, source: Source, stream: io.BufferedReader, report: ReadReport
-    ) -> Iterator[Row]:
-        file = TableFile(source.name, stream, self._choice, report)
-        format = source.format or sniff(source.name, peek(stream))
-        if format in ("csv", "tsv"):
-            return read_delimited(file, tabs=format == "tsv")
-        readers = {"jsonl": read_json_lines, "parquet": read_parquet, "lines": read_lines}
-        return readers[format](file)
 
     def _whole_file(
         self, source: Source, stream: io.BufferedReader, report: ReadReport

@@ -86,15 +86,9 @@ class _Entries:
         rows = np.repeat(np.arange(n_documents, dtype=np.int32), np.diff(starts))
         places = np.arange(weights.nnz)
         columns = csc_array(csr_array((places, weights.indices, starts), shape=weights.shape))
-        return cls(
-            weights.data.astype(np.float64),
-            rows,
-            weights.indices,
-            starts,
-            n_terms,
-            np.asarray(columns.data, dtype=np.int64),
-            columns.indptr.astype(np.int64),
-        )
+        w, by_term = weights.data.astype(np.float64), np.asarray(columns.data, dtype=np.int64)
+        term_starts = columns.indptr.astype(np.int64)
+        return cls(w, rows, weights.indices, starts, n_terms, by_term, term_starts)
 
     @property
     def n_documents(self) -> int:

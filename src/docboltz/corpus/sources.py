@@ -74,14 +74,8 @@ def find_sources(
         elif path.is_dir():
             yield from _folder(path, format, weak)
         else:
-            yield Source(path, _format(path, format, weak))
-
-
-def _format(path: Path, format: Format | None, weak: bool) -> Format | None:
-    suffix = _suffix(path)
-    if format is None or (weak and suffix in _TABLES):
-        return _BY_SUFFIX.get(suffix)
-    return format
+            by_name = format is None or (weak and _suffix(path) in _TABLES)
+            yield Source(path, _BY_SUFFIX.get(_suffix(path)) if by_name else format)
 
 
 def _folder(folder: Path, format: Format | None, weak: bool) -> Iterator[Source]:

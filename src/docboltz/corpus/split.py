@@ -83,10 +83,8 @@ class Split:
         for part in _PARTS:
             with replacing(folder / f"{part}.npz") as draft:
                 save_npz(draft, getattr(self, part).counts.astype(np.int32))
-        described = {
-            "words": self.train.vocabulary.words,
-            **{part: getattr(self, part).labels for part in _PARTS},
-        }
+        labels = {part: getattr(self, part).labels for part in _PARTS}
+        described = {"words": self.train.vocabulary, **labels}
         write_text(folder / "labels.json", json.dumps(described, ensure_ascii=False) + "\n")
 
     @classmethod
@@ -139,19 +137,13 @@ def count_split(
     held: list[Document] = []
     stream = documents if test is not None else _divert(documents, held, test_share, seed)
     with progress_bar("Reading", "documents", shown=shown) as update:
+        # The settings of counting are named like the parameters of `count`.
         train = count(
-            stream,
-            counting.analysis,
-            min_df=counting.min_df,
-            max_df=counting.max_df,
-            max_words=counting.max_words,
-            progress=lambda done: update(done + len(held), None),
+            stream, **vars(counting), progress=lambda done: update(done + len(held), None)
         )
+        own, rest = train.vocabulary, held if test is None else test
         others = count(
-            held if test is None else test,
-            counting.analysis,
-            vocabulary=train.vocabulary,
-            progress=lambda done: update(len(train) + done, None),
+            rest, counting.analysis, vocabulary=own, progress=lambda n: update(len(train) + n, None)
         )
     return Split(train, others).without_empty()
 

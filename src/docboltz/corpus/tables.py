@@ -9,12 +9,13 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, islice, zip_longest
 from typing import Any, Literal, NamedTuple
 
 from docboltz.corpus.columns import TEXT_NAMES, ColumnChoice, Columns
 from docboltz.corpus.decoding import Decoder, decoded_lines, looks_binary, peek
-from docboltz.corpus.read_options import ReadOptions
+from docboltz.corpus.read_options import Format, ReadOptions
 from docboltz.corpus.report import ReadAs, ReadReport
 from docboltz.errors import InvalidCorpus
 
@@ -57,10 +58,7 @@ class TableFile:
         self, names: list[str], is_text: Callable[[str], bool] = lambda name: True
     ) -> Columns:
         """The columns to read among those of the file."""
-
-        def absent(message: str) -> None:
-            self.report.note("absent_columns", message)
-
+        absent = partial(self.report.note, "absent_columns")
         return self.choice.find(names, self.name, is_text, absent)
 
     def lines(self) -> Iterator[str | None]:
@@ -74,6 +72,15 @@ class TableFile:
                 settings=("encoding",),
             )
         return decoded_lines(self.stream, Decoder(self.report, self.options.encoding, head))
+
+
+def read_table(file: TableFile, format: Format | None) -> Iterator[Row]:
+    """The rows of a file of that format, or of the one its first bytes tell."""
+    found = format or sniff(file.name, peek(file.stream))
+    if found in ("csv", "tsv"):
+        return read_delimited(file, tabs=found == "tsv")
+    readers = {"jsonl": read_json_lines, "parquet": read_parquet, "lines": read_lines}
+    return readers[found](file)
 
 
 def sniff(name: str, head: bytes) -> str:
@@ -164,7 +171,9 @@ class _JsonColumns:
     def of(self, record: dict[str, Any]) -> Columns:
         fields = tuple(record)
         if fields not in self._known:
-            self._known[fields] = self._find(record)
+            texts = {name for name in fields if isinstance(record[name], str | list | None)}
+            find, name = self._file.choice.find, self._file.name
+            self._known[fields] = find(fields, name, texts.__contains__, lenient=True)
             self._fields.update(dict.fromkeys(fields))
         return self._known[fields]
 
@@ -184,12 +193,6 @@ class _JsonColumns:
         unused = tuple(name for name in self._fields if name not in used)
         read = Columns(text, id, label, unused=unused) if found else None
         self._file.report.read_as[ReadAs("JSON Lines", read)] += 1
-
-    def _find(self, record: dict[str, Any]) -> Columns:
-        def is_text(name: str) -> bool:
-            return record[name] is None or isinstance(record[name], (str, list))
-
-        return self._file.choice.find(list(record), self._file.name, is_text, lenient=True)
 
 
 def read_delimited(file: TableFile, *, tabs: bool) -> Iterator[Row]:

@@ -69,14 +69,13 @@ class TextAnalysis(SavedSettings):
             require(ok, "TextAnalysis", name, expected, getattr(self, name))
 
         check(self.language is None or isinstance(self.language, str), "language", "None or a name")
-        check(
-            isinstance(self.stop_words, (bool, str, tuple)), "stop_words", "a bool, name or tuple"
-        )
+        listed = isinstance(self.stop_words, (bool, str, tuple))
+        check(listed, "stop_words", "a bool, name or tuple")
         check(isinstance(self.stem, (bool, str)), "stem", "a bool or the name of a stemmer")
         for name in ("lowercase", "numbers", "pretokenised"):
             check(isinstance(getattr(self, name), bool), name, "True or False")
-        whole = isinstance(self.min_letters, int) and not isinstance(self.min_letters, bool)
-        check(whole and 1 <= self.min_letters <= 100, "min_letters", "a whole number, 1 to 100")
+        whole = type(self.min_letters) is int and 1 <= self.min_letters <= 100
+        check(whole, "min_letters", "a whole number, 1 to 100")
         check(type(self.ngrams) is int and self.ngrams in (1, 2), "ngrams", "1 or 2")
         if self.language is not None:
             object.__setattr__(self, "language", language_name(self.language))
@@ -212,9 +211,7 @@ class _TermTable(dict[str, str | None]):
         return self._stem(word) if self._stem else word
 
 
-@lru_cache(maxsize=8)
-def _term_table(analysis: TextAnalysis) -> _TermTable:
-    return _TermTable(analysis)
+_term_table = lru_cache(maxsize=8)(_TermTable)
 
 
 def _blocks(text: str) -> Iterator[str]:

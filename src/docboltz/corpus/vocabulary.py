@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import overload
+from collections.abc import Iterable
+from typing import Self
 
 from docboltz.errors import InvalidCorpus
 
 
-class Vocabulary(Sequence[str]):
-    """The words of a document-term matrix, in the order of its columns. Never changes.
+class Vocabulary(tuple[str, ...]):
+    """The words of a document-term matrix, in the order of its columns: a tuple that can look up.
 
     >>> v = Vocabulary(["sea", "ship"])
     >>> v[1], v.column("ship"), v.column("sky"), "sea" in v, len(v)
@@ -21,62 +21,40 @@ class Vocabulary(Sequence[str]):
     ('hockey',)
     """
 
-    __slots__ = ("_columns", "_forms", "_words")
+    forms: tuple[str, ...]
+    """Each word as it is shown to people."""
+    _columns: dict[str, int]
 
-    def __init__(self, words: Iterable[str], forms: Iterable[str] | None = None) -> None:
-        self._words = tuple(words)
-        self._forms = self._words if forms is None else tuple(forms)
-        if len(self._forms) != len(self._words):
+    def __new__(cls, words: Iterable[str], forms: Iterable[str] | None = None) -> Self:
+        """Take the words and, where they are not words as people write them, their forms."""
+        self = super().__new__(cls, words)
+        self.forms = self.words if forms is None else tuple(forms)
+        self._columns = {word: column for column, word in enumerate(self)}
+        if len(self.forms) != len(self):
             raise InvalidCorpus(
-                f"A vocabulary of {len(self._words)} words needs as many forms; "
-                f"got {len(self._forms)}."
+                f"A vocabulary of {len(self)} words needs as many forms; got {len(self.forms)}."
             )
-        self._columns = {word: column for column, word in enumerate(self._words)}
-        for word in self._words:
+        for column, word in enumerate(self):
             if not isinstance(word, str):
                 raise InvalidCorpus(
                     f"A vocabulary holds words; got {word!r}.", hint="Pass str(...) of it."
                 )
-        if len(self._columns) != len(self._words):
-            twice = next(w for i, w in enumerate(self._words) if self._columns[w] != i)
-            raise InvalidCorpus(f"A vocabulary holds each word once; {twice!r} is there twice.")
+            if self._columns[word] != column:
+                raise InvalidCorpus(f"A vocabulary holds each word once; {word!r} is there twice.")
+        return self
 
     @property
     def words(self) -> tuple[str, ...]:
         """All words in the order of their columns."""
-        return self._words
-
-    @property
-    def forms(self) -> tuple[str, ...]:
-        """Each word as it is shown to people."""
-        return self._forms
+        return tuple(self)
 
     def column(self, word: str) -> int | None:
         """The word's column, or None if the vocabulary lacks it."""
         return self._columns.get(word)
 
-    def __len__(self) -> int:
-        return len(self._words)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._words)
-
-    @overload
-    def __getitem__(self, column: int) -> str: ...
-    @overload
-    def __getitem__(self, column: slice) -> tuple[str, ...]: ...
-    def __getitem__(self, column: int | slice) -> str | tuple[str, ...]:
-        return self._words[column]
-
     def __contains__(self, word: object) -> bool:
         return word in self._columns
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Vocabulary) and self._words == other._words
-
-    def __hash__(self) -> int:
-        return hash(self._words)
-
     def __repr__(self) -> str:
-        shown = ", ".join(map(repr, self._words[:5]))
+        shown = ", ".join(map(repr, self[:5]))
         return f"Vocabulary({len(self)} words: {shown}{', …' if len(self) > 5 else ''})"

@@ -19,7 +19,6 @@ from queue import SimpleQueue
 from typing import BinaryIO
 
 from docboltz.corpus.chunks import ChunkCounter, ChunkCounts
-from docboltz.corpus.text import TextAnalysis
 from docboltz.errors import DocboltzError
 
 # A worker must find docboltz.corpus without running docboltz/__init__.py, which may load torch, and
@@ -53,17 +52,14 @@ def work(requests: BinaryIO, replies: BinaryIO) -> None:
 
 
 def count_with_workers(
-    chunks: Iterable[Sequence[str]],
-    own: ChunkCounter,
-    analysis: TextAnalysis,
-    vocabulary: Sequence[str] | None,
-    n_workers: int,
+    chunks: Iterable[Sequence[str]], own: ChunkCounter, n_workers: int
 ) -> Iterator[ChunkCounts]:
     """Count chunks in `n_workers` processes and, when those have enough to do, with `own` here.
 
     The counts come in the order of the chunks. As this process takes what the others leave, it
     reads ahead for them when reading is slow and counts as much as they do when it is fast.
     """
+    analysis, vocabulary = own.settings
     # Resolved, so that a worker need not read all lists of stop words for one of them.
     settings = (analysis.resolved(), None if vocabulary is None else tuple(vocabulary))
     workers = [_Worker((*settings, number)) for number in range(n_workers)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ import torch
 from docboltz.errors import OtherRun
 from docboltz.estimator.saving import plain_parameters
 from docboltz.estimator.settings import SETTINGS
+from docboltz.files import StrPath
 from docboltz.model.counts import SparseCounts
 from docboltz.storage import CHECKPOINT, load_model, save_model
 from docboltz.training.run import Tensors
@@ -26,11 +26,7 @@ class Checkpoint:
     """A folder with the state of one run, replaced as a whole or not at all."""
 
     def __init__(
-        self,
-        path: str | os.PathLike[str],
-        model: TopicModel,
-        counts: SparseCounts,
-        device: torch.device,
+        self, path: StrPath, model: TopicModel, counts: SparseCounts, device: torch.device
     ) -> None:
         CHECKPOINT.require_writable(path)  # before training, not after
         self.path = Path(path)

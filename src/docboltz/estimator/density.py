@@ -19,8 +19,8 @@ from docboltz.errors import (
     NoDensityWarning,
     Spelling,
     UncertainLikelihoodWarning,
-    is_whole,
     require,
+    require_count,
     warn_user,
 )
 from docboltz.likelihood import Method, Numerator, TopicStates, numerator
@@ -86,23 +86,19 @@ class Perplexity:
 
     def __repr__(self) -> str:
         error = "?" if math.isnan(self.error) else f"{self.error:.3g}"
-        return (
-            f"Perplexity({self.value:.6g} ± {error}, {self.method}, {self.n_documents:,} documents)"
-        )
+        how = f"{self.method}, {self.n_documents:,} documents"
+        return f"Perplexity({self.value:.6g} ± {error}, {how})"
 
     def to_dict(self) -> dict[str, Any]:
         """The figure, its errors and what is known of log ζ, as JSON can hold it: it has no NaN."""
         zeta = self.log_partition
-        errors = {
-            "documents": None if math.isnan(self.documents_error) else self.documents_error,
-            "numerator": self.numerator_error,
-            "log_partition": self.partition_error,
-        }
+        of_documents = None if math.isnan(self.documents_error) else self.documents_error
+        of_model = {"numerator": self.numerator_error, "log_partition": self.partition_error}
         return {
             "perplexity": self.value,
             "unigram": self.unigram,
             "error": None if math.isnan(self.error) else self.error,
-            "errors": errors,
+            "errors": {"documents": of_documents, **of_model},
             "method": self.method,
             "documents": self.n_documents,
             "log_partition": None if zeta is None else zeta.diagnostics(),
@@ -138,18 +134,9 @@ def measure_perplexity(
         # Errors of log ζ at different lengths go together: let each replica make its own mean.
         means = (partition.replicas[:, some] / n[some]).mean(1)
         of_partition = float(means.std()) / math.sqrt(len(means))
-    together = of_documents, of_numerator, of_partition
-    return Perplexity(
-        value=value,
-        error=value * math.hypot(*together),
-        documents_error=value * of_documents,
-        numerator_error=value * of_numerator,
-        partition_error=value * of_partition,
-        method=method,
-        n_documents=L,
-        n_empty=int((~some).sum()),
-        log_partition=partition,
-    )
+    parts = of_documents, of_numerator, of_partition
+    whole, documents, topics, zeta = (value * part for part in (math.hypot(*parts), *parts))
+    return Perplexity(value, whole, documents, topics, zeta, method, L, len(n) - L, partition)
 
 
 class Density:
@@ -246,13 +233,9 @@ class Density:
         and counted.
         """
         method, n, found, partition = self._likelihood(X, "perplexity", method, random_state)
+        owner, log_p = f"{type(self).__name__}.perplexity", found.value - partition.value
         return measure_perplexity(
-            f"{type(self).__name__}.perplexity",
-            found.value - partition.value,
-            n,
-            method=method,
-            error=found.error,
-            partition=partition,
+            owner, log_p, n, method=method, error=found.error, partition=partition
         )
 
     def unigram_perplexity(self, X: ArrayLike) -> float:
@@ -273,9 +256,7 @@ class Density:
         owner = f"{type(self).__name__}.{caller}"
         if method is None:
             method = "exact" if p.n_topics <= FEW_TOPICS else "importance"
-        known = method in ("exact", "bound", "importance")
-        require(known, owner, "method", "'exact', 'bound', 'importance' or None", method)
-        _require_enumerable(p, method, owner, "'bound' or 'importance'")
+        _require_method(method, ("bound", "importance"), p.n_topics, owner)
         seed = self._seed(random_state, owner)
         if not self.has_density_:
             warn_user(no_density(), NoDensityWarning)
@@ -303,13 +284,10 @@ class Density:
         p = self._parameters()
         if method is None:
             method = "exact" if p.n_topics <= FEW_TOPICS else "annealing"
-        known = method in ("exact", "annealing", "ais")
-        require(known, owner, "method", "'exact', 'annealing', 'ais' or None", method)
-        _require_enumerable(p, method, owner, "'annealing' or 'ais'")
+        _require_method(method, ("annealing", "ais"), p.n_topics, owner)
         for name, value in effort.items():
-            least = 2 if name == "replicas" else 1
-            ok = (is_whole(value) and value >= least) or (name == "particles" and value is None)  # type: ignore[operator]
-            require(ok, owner, name, f"a whole number of at least {least}", value)
+            if name != "particles" or value is not None:
+                require_count(value, owner, name, 2 if name == "replicas" else 1)
         d = d.to(p.W.device)
         generator = torch.Generator(p.W.device).manual_seed(seed)
         if method == "exact":
@@ -330,32 +308,21 @@ class Density:
         return found
 
     def _annealed(
-        self,
-        p: Parameters,
-        d: Tensor,
-        effort: dict[str, int | None],
-        generator: torch.Generator,
+        self, p: Parameters, d: Tensor, effort: dict[str, int | None], generator: torch.Generator
     ) -> LogPartition:
         """One annealing run, and where that is not enough a second with more particles."""
-        given = {name: value for name, value in effort.items() if value is not None}
-        if "particles" in given:
-            return self._anneal(p, d, generator, "log Z", given)
-        found = self._anneal(p, d, generator, "log Z", given | {"particles": FIRST_PARTICLES})
-        if float(found.error.max()) <= WANTED_ERROR:
-            return found
-        more = self._anneal(p, d, generator, "log Z again", given | {"particles": MORE_PARTICLES})
-        return found.refined(more, WANTED_ERROR)
 
-    def _anneal(
-        self,
-        p: Parameters,
-        d: Tensor,
-        generator: torch.Generator,
-        label: str,
-        effort: dict[str, int],
-    ) -> LogPartition:
-        with progress_bar(label, "words", shown=self.verbose) as show:
-            return anneal(p, d, generator=generator, show=show, **effort)
+        def run(label: str, particles: int) -> LogPartition:
+            given = {name: value for name, value in effort.items() if value is not None}
+            with progress_bar(label, "words", shown=self.verbose) as show:
+                how = given | {"particles": particles}
+                return anneal(p, d, generator=generator, show=show, **how)
+
+        particles = effort.get("particles")
+        found = run("log Z", particles or FIRST_PARTICLES)
+        if particles is not None or float(found.error.max()) <= WANTED_ERROR:
+            return found
+        return found.refined(run("log Z again", MORE_PARTICLES), WANTED_ERROR)
 
     def _topic_states(self, p: Parameters) -> TopicStates:
         with progress_bar("Topic states", "states", shown=self.verbose) as show:
@@ -385,7 +352,10 @@ class Density:
         raise NotImplementedError
 
 
-def _require_enumerable(p: Parameters, method: str, owner: str, others: str) -> None:
-    """Refuse to sum over more topic states than fit into memory."""
-    expected = f"{others}: 'exact' sums over 2^F topic states, for F ≤ {MAX_TOPICS} topics"
-    require(method != "exact" or p.n_topics <= MAX_TOPICS, owner, "method", expected, method)
+def _require_method(method: str, others: tuple[str, str], n_topics: int, owner: str) -> None:
+    """Require one of the methods, and not to sum over more topic states than fit into memory."""
+    one, other = map(repr, others)
+    known = method in ("exact", *others)
+    require(known, owner, "method", f"'exact', {one}, {other} or None", method)
+    expected = f"{one} or {other}: 'exact' sums over 2^F topic states, for F ≤ {MAX_TOPICS} topics"
+    require(method != "exact" or n_topics <= MAX_TOPICS, owner, "method", expected, method)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any, Literal
 
 from torch import Tensor
@@ -10,6 +9,7 @@ from torch import Tensor
 from docboltz.errors import is_whole, require
 from docboltz.estimator.base import TopicModel
 from docboltz.estimator.saving import restore
+from docboltz.files import StrPath
 from docboltz.inference import Inference
 from docboltz.model.latent_words import FixedLatentWords, LatentWords, automatic_latent_words
 from docboltz.storage import Arrays, load_model
@@ -87,23 +87,25 @@ class OverReplicatedSoftmax(TopicModel):
         pretraining: Pretraining | None = None,
         finetuning: Finetuning | None = None,
         validation: Validation | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint: StrPath | None = None,
         inference: Inference = "fast",
         device: str = "auto",
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
-        self.n_components = n_components
+        super().__init__(
+            n_components,
+            recipe=recipe,
+            pretraining=pretraining,
+            finetuning=finetuning,
+            validation=validation,
+            checkpoint=checkpoint,
+            inference=inference,
+            device=device,
+            random_state=random_state,
+            verbose=verbose,
+        )
         self.latent_words = latent_words
-        self.recipe = recipe
-        self.pretraining = pretraining
-        self.finetuning = finetuning
-        self.validation = validation
-        self.checkpoint = checkpoint
-        self.inference = inference
-        self.device = device
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _choose_latent_words(self, n: Tensor) -> LatentWords:
         choice = self.latent_words
@@ -128,43 +130,16 @@ class ReplicatedSoftmax(TopicModel):
     (1, 3)
     """
 
-    def __init__(
-        self,
-        n_components: int = 128,
-        *,
-        recipe: RecipeName = "quick",
-        pretraining: Pretraining | None = None,
-        finetuning: Finetuning | None = None,
-        validation: Validation | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        inference: Inference = "fast",
-        device: str = "auto",
-        random_state: Any = None,
-        verbose: bool = False,
-    ) -> None:
-        self.n_components = n_components
-        self.recipe = recipe
-        self.pretraining = pretraining
-        self.finetuning = finetuning
-        self.validation = validation
-        self.checkpoint = checkpoint
-        self.inference = inference
-        self.device = device
-        self.random_state = random_state
-        self.verbose = verbose
-
     def _choose_latent_words(self, n: Tensor) -> LatentWords:
         return FixedLatentWords(0)
 
 
-def load(path: str | os.PathLike[str], *, device: str = "auto") -> TopicModel:
+def load(path: StrPath, *, device: str = "auto") -> TopicModel:
     """Read a saved model of either kind, for use on `device`."""
     return assemble(*load_model(path), path=path, device=device)
 
 
-def assemble(
-    arrays: Arrays, settings: dict[str, Any], *, path: str | os.PathLike[str], device: str
-) -> TopicModel:
+def assemble(arrays: Arrays, settings: dict[str, Any], *, path: StrPath, device: str) -> TopicModel:
     """Put together what was saved in `path`, whichever of the models it is."""
     kinds: list[type[TopicModel]] = [OverReplicatedSoftmax, ReplicatedSoftmax]
     return restore(kinds, arrays, settings, path=path, device=device)

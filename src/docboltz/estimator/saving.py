@@ -7,12 +7,12 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from docboltz.errors import InvalidModelFile, is_whole, shown
 from docboltz.estimator.settings import SETTINGS
 from docboltz.model.latent_words import LatentWords, policy_from_dict, policy_to_dict
-from docboltz.storage import MODEL, Arrays
+from docboltz.settings import strings
+from docboltz.storage import MODEL, Arrays, require_parameters
 from docboltz.training.course import Look
 from docboltz.training.finetune import Finetuning
 from docboltz.training.pretrain import Pretraining
@@ -32,14 +32,12 @@ def describe(model: TopicModel) -> tuple[Arrays, dict[str, Any]]:
         "intercept_hidden": model.intercept_hidden_,
         "word_frequency": model.word_frequency_,
     }
+    tuned = model.finetuning_ and asdict(model.finetuning_)
     settings = {
         "model": type(model).__name__,
         "parameters": plain_parameters(model),
         "latent_words": policy_to_dict(model.latent_words_),
-        "phases": {
-            "pretraining": asdict(model.pretraining_),
-            "finetuning": model.finetuning_ and asdict(model.finetuning_),
-        },
+        "phases": {"pretraining": asdict(model.pretraining_), "finetuning": tuned},
         "updates": model.n_updates_,
         "history": model.history_,
         "looks": [asdict(look) for look in model.looks_],
@@ -95,11 +93,15 @@ def restore(
         _require(_is_history(settings["history"]), "history")
         model.n_updates_, model.history_ = settings["updates"], settings["history"]
         model.looks_ = [Look(**look) for look in settings["looks"]]
-        _restore_arrays(model, arrays)
+        require_parameters(arrays)
+        model.components_ = np.ascontiguousarray(arrays["components"].T).T
+        model.intercept_visible_ = arrays["intercept_visible"]
+        model.intercept_hidden_ = arrays["intercept_hidden"]
+        model.word_frequency_ = arrays["word_frequency"]
+        model.n_features_in_ = len(model.word_frequency_)
         if "feature_names" in settings:
-            names = settings["feature_names"]
-            words = isinstance(names, list) and all(isinstance(name, str) for name in names)
-            _require(words and len(names) == model.n_features_in_, "feature_names")
+            names = strings(settings["feature_names"])
+            _require(len(names) == model.n_features_in_, "feature_names")
             model.feature_names_in_ = np.array(names, dtype=object)
         # Not the stream that drew the initial weights, and another after every further update.
         seed = model.random_state
@@ -126,25 +128,6 @@ def _is_history(history: Any) -> bool:
         isinstance(entry, dict) and all(isinstance(value, plain) for value in entry.values())
         for entry in history
     )
-
-
-def _restore_arrays(model: TopicModel, arrays: Arrays) -> None:
-    F, K = arrays["components"].shape
-    _require(F >= 1 and K >= 1, "components")
-    model.components_ = np.ascontiguousarray(_checked(arrays, "components", (F, K)).T).T
-    model.intercept_visible_ = _checked(arrays, "intercept_visible", (K,))
-    model.intercept_hidden_ = _checked(arrays, "intercept_hidden", (F,))
-    model.word_frequency_ = _checked(arrays, "word_frequency", (K,))
-    _require((model.word_frequency_ > 0).all(), "word_frequency")
-    model.n_features_in_ = K
-
-
-def _checked(arrays: Arrays, name: str, shape: tuple[int, ...]) -> NDArray[np.float32]:
-    """An array of the expected kind, with nothing in it that training cannot have made."""
-    array = arrays[name]
-    fits = array.shape == shape and array.dtype == np.float32
-    _require(fits and np.isfinite(array).all(), name)
-    return array
 
 
 def _require(ok: object, name: str) -> None:

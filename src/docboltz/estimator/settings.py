@@ -8,7 +8,8 @@ from typing import Any, Self
 
 from sklearn.base import BaseEstimator
 
-from docboltz.errors import InvalidParameter, is_whole, require
+from docboltz.errors import InvalidParameter, require, require_count
+from docboltz.files import StrPath
 from docboltz.inference import Inference
 from docboltz.training.finetune import Finetuning
 from docboltz.training.pretrain import Pretraining
@@ -30,16 +31,30 @@ class Configured(BaseEstimator):
     own, the recipe's are what is changed.
     """
 
-    n_components: int
-    recipe: RecipeName
-    pretraining: Pretraining | None
-    finetuning: Finetuning | None
-    validation: Validation | None
-    checkpoint: str | os.PathLike[str] | None
-    inference: Inference
-    device: str
-    random_state: Any
-    verbose: bool
+    def __init__(
+        self,
+        n_components: int = 128,
+        *,
+        recipe: RecipeName = "quick",
+        pretraining: Pretraining | None = None,
+        finetuning: Finetuning | None = None,
+        validation: Validation | None = None,
+        checkpoint: StrPath | None = None,
+        inference: Inference = "fast",
+        device: str = "auto",
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.recipe = recipe
+        self.pretraining = pretraining
+        self.finetuning = finetuning
+        self.validation = validation
+        self.checkpoint = checkpoint
+        self.inference = inference
+        self.device = device
+        self.random_state = random_state
+        self.verbose = verbose
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Give the parameters by name; with `deep` those of the settings in force too."""
@@ -56,15 +71,14 @@ class Configured(BaseEstimator):
 
         Settings that are changed become the model's own: another recipe set later leaves them.
         """
-        parts = {key: value for key, value in params.items() if key.split("__")[0] in SETTINGS}
-        parts = {key: value for key, value in parts.items() if "__" in key}
-        super().set_params(**{key: params[key] for key in params if key not in parts})
-        for name in SETTINGS:
-            changes = {
-                key.removeprefix(f"{name}__"): value
-                for key, value in parts.items()
-                if key.startswith(f"{name}__")
-            }
+        own: dict[str, Any] = {}
+        parts: dict[str, dict[str, Any]] = {name: {} for name in SETTINGS}
+        for key, value in params.items():
+            name, nested, part = key.partition("__")
+            place, key = (parts[name], part) if nested and name in SETTINGS else (own, key)
+            place[key] = value
+        super().set_params(**own)
+        for name, changes in parts.items():
             if changes:
                 setattr(self, name, self._changed(name, changes))
         return self
@@ -94,8 +108,7 @@ class Configured(BaseEstimator):
     def _check_parameters(self) -> None:
         """Refuse parameters that make no sense, whatever the documents."""
         owner = type(self).__name__
-        whole = is_whole(self.n_components) and self.n_components >= 1
-        require(whole, owner, "n_components", "a whole number of at least 1", self.n_components)
+        require_count(self.n_components, owner, "n_components")
         find_recipe(self.recipe, owner)
         for name, kind in SETTINGS.items():
             value = getattr(self, name)

@@ -75,18 +75,10 @@ def by_length(values: ArrayLike, lengths: ArrayLike, *, window: int | None = Non
     value, length = value[order], length[order]
     whole = max(1, len(value) // 10) if window is None else window
     require(is_whole(whole) and whole > 0, "by_length", "window", "a number of documents", window)
-    half = whole // 2
-    edges = _bin_edges(length)
-    return ByLength(
-        length,
-        value,
-        _moving_mean(value, half),
-        2 * half + 1,
-        np.quantile(length, np.arange(1, 10) / 10),
-        np.histogram(length, edges)[0],
-        edges,
-        int(np.count_nonzero(~has_value)),
-    )
+    half, edges = whole // 2, _bin_edges(length)
+    smoothed, deciles = _moving_mean(value, half), np.quantile(length, np.arange(1, 10) / 10)
+    bins, n_left_out = np.histogram(length, edges)[0], int(np.count_nonzero(~has_value))
+    return ByLength(length, value, smoothed, 2 * half + 1, deciles, bins, edges, n_left_out)
 
 
 def _moving_mean(value: Floats, half: int) -> Floats:

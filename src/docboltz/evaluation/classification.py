@@ -90,6 +90,9 @@ class MultilabelClassification:
         return float(self.average_precision.mean())
 
 
+Classified = Classification | MultilabelClassification
+
+
 def evaluate_classification(
     features: Any,
     labels: Any,
@@ -99,7 +102,7 @@ def evaluate_classification(
     C: float | None = None,
     seed: int = 0,
     device: str = "cpu",
-) -> Classification | MultilabelClassification:
+) -> Classified:
     """Train a classifier on features (n, F), and test it on others (T, F).
 
     Features are arrays or sparse matrices. With labels that are names (n,) and (T,), the classifier
@@ -136,7 +139,7 @@ def evaluate_classification(
         C = max(grid, key=lambda C: float(judge(X, fitted, X_held_out, wanted, C).score))
     require(is_number(C) and C > 0, owner, "C", "None or a number above 0", C)
     X, X_test = _prepared(features, test_features)
-    found: Classification | MultilabelClassification = judge(X, known, X_test, truth, C)
+    found: Classified = judge(X, known, X_test, truth, C)
     return found
 
 

@@ -10,11 +10,7 @@ from typing import Any
 
 from docboltz.corpus.split import Split
 from docboltz.evaluation.by_length import ByLength, by_length
-from docboltz.evaluation.classification import (
-    Classification,
-    MultilabelClassification,
-    evaluate_classification,
-)
+from docboltz.evaluation.classification import Classification, Classified, evaluate_classification
 from docboltz.evaluation.labels import labels_of
 from docboltz.evaluation.retrieval import Retrieval, evaluate_retrieval
 
@@ -25,7 +21,7 @@ class FeatureScores:
 
     retrieval: Retrieval
     """Training documents ranked for every test document."""
-    classification: Classification | MultilabelClassification
+    classification: Classified
     """Test documents classified after training documents."""
     retrieval_by_length: ByLength
     """Average precision of the test documents by their length."""
@@ -60,7 +56,7 @@ def rank(
 
 def classify(
     features: Any, test_features: Any, split: Split, *, device: str = "cpu", C: float | None = None
-) -> Classification | MultilabelClassification:
+) -> Classified:
     """Classify the test documents after the training documents."""
     parts = _labelled(features, test_features, split)
     return evaluate_classification(*parts, C=C, device=device)

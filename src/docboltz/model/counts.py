@@ -40,12 +40,8 @@ class SparseCounts:
 
     def to(self, device: torch.device | str, dtype: torch.dtype | None = None) -> SparseCounts:
         """Return the same counts on another device or in another floating type."""
-        return SparseCounts(
-            self.starts.to(device),
-            self.words.to(device),
-            self.counts.to(device, dtype or self.counts.dtype),
-            self.n_words,
-        )
+        counts = self.counts.to(device, dtype or self.counts.dtype)
+        return SparseCounts(self.starts.to(device), self.words.to(device), counts, self.n_words)
 
     def rows(self, index: Tensor) -> SparseCounts:
         """Pick documents, in the order of `index`."""
@@ -59,12 +55,8 @@ class SparseCounts:
     def slice(self, begin: int, end: int) -> SparseCounts:
         """Pick the documents begin, begin + 1, …, end − 1 without copying their entries."""
         first, last = int(self.starts[begin]), int(self.starts[end])
-        return SparseCounts(
-            self.starts[begin : end + 1] - first,
-            self.words[first:last],
-            self.counts[first:last],
-            self.n_words,
-        )
+        words, counts = self.words[first:last], self.counts[first:last]
+        return SparseCounts(self.starts[begin : end + 1] - first, words, counts, self.n_words)
 
     def shares(self) -> SparseCounts:
         """x̄ = x/N: words as shares of their document. No document may be empty."""

@@ -128,15 +128,13 @@ def automatic_latent_words(mean_length: float) -> FixedLatentWords:
 def require_sensible(policy: LatentWords, n: Tensor, owner: str) -> None:
     """Refuse a policy that drowns the documents in latent words, or that reaches none of them."""
     latent, seen = policy(n), float(n.mean())
+    mean = float(latent.mean())
     reached = not isinstance(policy, LatentWordsUpTo) or bool(latent.any())
     expected = f"at least as long as the shortest document, which has {float(n.min()):g} words"
     require(reached, "LatentWordsUpTo", "n_max", expected, policy)
-    require(
-        float(latent.mean()) <= MOST_LATENT_WORDS_PER_WORD * seen,
-        owner,
-        "latent_words",
+    expected = (
         f"at most {MOST_LATENT_WORDS_PER_WORD:,} latent words for each word of a document; these "
-        f"have {seen:.1f} words on average and would get {float(latent.mean()):,.0f}. Near their "
-        "length is a good start",
-        policy,
+        f"have {seen:.1f} words on average and would get {mean:,.0f}. Near their length is a good "
+        "start"
     )
+    require(mean <= MOST_LATENT_WORDS_PER_WORD * seen, owner, "latent_words", expected, policy)

@@ -14,13 +14,13 @@ import re
 import zlib
 from collections.abc import Iterable
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from docboltz.corpus.document import Document
 from docboltz.search.words import Rows, mapped
 
 DOCUMENTS = "documents.jsonl"
@@ -29,36 +29,26 @@ RECORD = np.dtype([("end", "<i8"), ("id", "<u8"), ("checksum", "<u4")])
 SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-@dataclass(frozen=True)
-class StoredDocument:
-    """What a store knows of a document besides its features and words."""
-
-    id: str
-    labels: tuple[str, ...]
-    text: str
-    """Its text, or the beginning of a long one."""
-
-
 def is_text(value: object) -> bool:
     """Tell whether it is a string UTF-8 can write; a file's name may hold half a surrogate pair."""
     return isinstance(value, str) and not SURROGATE.search(value)
 
 
-class DocumentWriter:
-    """Writes documents to a folder, one after the other; call `close`."""
+class DocumentWriter(ExitStack):
+    """Writes documents to a folder, one after the other: a context that closes its files."""
 
     def __init__(self, folder: Path) -> None:
+        super().__init__()
         self._end = 0
-        with ExitStack() as files:
-            self._lines = files.enter_context(open(folder / DOCUMENTS, "xb"))
-            self._records = files.enter_context(open(folder / RECORDS, "xb"))
-            self.close = files.pop_all().close
+        self._lines = self.enter_context((folder / DOCUMENTS).open("xb"))
+        self._records = self.enter_context((folder / RECORDS).open("xb"))
 
-    def append(self, documents: Iterable[StoredDocument]) -> None:
+    def append(self, documents: Iterable[Document]) -> None:
         """Add documents at the end."""
         records = []
         for document in documents:
-            line = json.dumps(vars(document), ensure_ascii=False).encode() + b"\n"
+            shown = {"id": document.id, "labels": document.labels, "text": document.text}
+            line = json.dumps(shown, ensure_ascii=False).encode() + b"\n"
             self._lines.write(line)
             self._end += len(line)
             records.append((self._end, _hashed(document.id), zlib.crc32(line)))
@@ -79,7 +69,7 @@ class StoredDocuments:
         if len(self._records) != n:
             raise ValueError(f"{RECORDS} does not hold {n:,} documents")
 
-    def take(self, rows: Rows) -> list[StoredDocument]:
+    def take(self, rows: Rows) -> list[Document]:
         """The documents of these rows, in their order."""
         return [self._document(row) for row in rows.tolist()]
 
@@ -95,7 +85,7 @@ class StoredDocuments:
         (folder / DOCUMENTS).write_bytes(self._lines)
         (folder / RECORDS).write_bytes(self._records.tobytes())
 
-    def _document(self, row: int) -> StoredDocument:
+    def _document(self, row: int) -> Document:
         begin, end = (int(self._records["end"][i]) if i >= 0 else 0 for i in (row - 1, row))
         line = self._lines[begin:end]
         if zlib.crc32(line) != self._records["checksum"][row]:
@@ -104,7 +94,7 @@ class StoredDocuments:
         id, labels, text = saved["id"], saved["labels"], saved["text"]
         if not (isinstance(labels, list) and all(map(is_text, (id, text, *labels)))):
             raise ValueError(f"{DOCUMENTS} holds other things than documents")
-        return StoredDocument(id, tuple(labels), text)
+        return Document(id, text, tuple(labels))
 
 
 def _hashed(id: str) -> int:

@@ -118,9 +118,8 @@ def _fill(
             rows = begin + np.flatnonzero(~(score < low - margin))
             if len(rows):
                 topics, shared = _exact(X, words, queries, i, rows, weights)
-                found = np.concatenate(
-                    [scores[i], weights.topics * topics + weights.words * shared]
-                )
+                exact = weights.topics * topics + weights.words * shared
+                found = np.concatenate([scores[i], exact])
                 order = np.argsort(-found, kind="stable")[:k]
                 scores[i] = found[order]
                 for whole, more in zip(best, (rows, topics, shared), strict=True):

@@ -12,9 +12,10 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
 from docboltz.bundles import Fingerprint, Opened
+from docboltz.corpus.document import Document
 from docboltz.errors import InvalidParameter, require, require_count
 from docboltz.files import StrPath
-from docboltz.search.documents import StoredDocument, StoredDocuments
+from docboltz.search.documents import StoredDocuments
 from docboltz.search.nearest import Best, Queries, Weights, nearest
 from docboltz.search.vectors import Floats, checked_vectors, unit_vectors
 from docboltz.search.words import Rows, WordIndex
@@ -36,12 +37,12 @@ class SearchStore:
     """A collection to search. Made by `open`; may be shared by threads.
 
     >>> import tempfile
-    >>> from docboltz.search.writer import StoreWriter
+    >>> from docboltz.search.writer import Block, build_store
     >>> counts = csr_array([[1, 0], [1, 2]])
+    >>> documents = [Document("a", "A goal.", ("sport",)), Document("b", "Rain.")]
+    >>> blocks = [Block([[3, 4], [0, 1]], counts, documents)]
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with StoreWriter(folder, n_features=2, n_words=2, model="doctest") as writer:
-    ...         texts = ["A goal.", "Rain."]
-    ...         writer.append([[3, 4], [0, 1]], counts, ["a", "b"], [["sport"], []], texts)
+    ...     build_store(folder, 2, 2, blocks, model="doctest")
     ...     store = SearchStore.open(folder)
     ...     best = store.search([[0, 5]], counts[[1]], k=2, by="topics")
     ...     hits = store.documents(best.rows[0])
@@ -58,9 +59,10 @@ class SearchStore:
             content = opened.content
             self.model = str(content["model"])
             """Fingerprint of the model the features come from."""
-            self.n_documents, self.n_features, self.n_words = (
-                _size(content[name]) for name in ("n_documents", "n_features", "n_words")
-            )
+            sizes: list[int] = [content[name] for name in ("n_documents", "n_features", "n_words")]
+            if not all(type(size) is int and size >= 1 for size in sizes):
+                raise ValueError(f"{sizes} are no sizes")
+            self.n_documents, self.n_features, self.n_words = sizes
             shape = (self.n_documents, self.n_features)
             if opened.files[FEATURES].bytes != 4 * shape[0] * shape[1]:
                 raise STORE.damaged(self.path, f"{FEATURES} is not of {shape[0]:,} documents")
@@ -109,8 +111,7 @@ class SearchStore:
 
         The copy is made of what is mapped, whose files may have no names any more, and is checked.
         """
-        there = STORE.exists(folder) and STORE.open(folder).build == self.opened.build
-        if there:
+        if STORE.exists(folder) and STORE.open(folder).build == self.opened.build:
             return
         with STORE.saving(folder) as build:
             (build.path / FEATURES).write_bytes(self.features.data)
@@ -170,7 +171,7 @@ class SearchStore:
         with STORE.trusting(self.path):
             return self.words.of_documents(own)
 
-    def documents(self, rows: ArrayLike) -> list[StoredDocument]:
+    def documents(self, rows: ArrayLike) -> list[Document]:
         """Id, labels and text of each of the rows, in their order."""
         own = self._checked_rows(rows, "documents", "rows")
         with STORE.trusting(self.path):
@@ -189,8 +190,7 @@ class SearchStore:
         return row
 
     def _nearest(self, queries: Queries, k: int, excluded: Rows, by: By) -> Best:
-        ways = " or ".join(map(repr, WEIGHTS))
-        require(by in WEIGHTS, "SearchStore", "by", ways, by)
+        require(by in WEIGHTS, "SearchStore", "by", " or ".join(map(repr, WEIGHTS)), by)
         left_out = np.union1d(excluded, self._wordless)
         try:
             with STORE.trusting(self.path):
@@ -213,9 +213,3 @@ def _mean(values: list[float], n_features: int) -> Floats:
     if mean.shape != (n_features,) or not (np.abs(mean) <= np.finfo(np.float32).max).all():
         raise ValueError("its mean is not that of its features")
     return mean.astype(np.float32)
-
-
-def _size(value: object) -> int:
-    if type(value) is not int or value < 1:
-        raise ValueError(f"{value!r} is no size")
-    return value

@@ -22,14 +22,9 @@ Rows = NDArray[np.int64]
 
 # Unsigned, so that no number, whoever wrote the file, counts from an array's end.
 DTYPES = {
-    "idf": "<f8",
-    "starts": "<i8",
-    "columns": "<u4",
-    "weights": "<f4",
-    "word_starts": "<i8",
-    "rows": "<u4",
-    "row_weights": "<f4",
-}
+    "idf": "<f8", "starts": "<i8", "columns": "<u4", "weights": "<f4",
+    "word_starts": "<i8", "rows": "<u4", "row_weights": "<f4",
+}  # fmt: skip
 FILES = tuple(f"words-{name.replace('_', '-')}.{dtype[1:]}" for name, dtype in DTYPES.items())
 """Files of the arrays, which hold their numbers and nothing else."""
 
