@@ -288,7 +288,8 @@ def test_long_likelihoods_show_what_is_done_and_left(
 ) -> None:
     X, quick = corpus(30), Pretraining(updates=2)
     model = OverReplicatedSoftmax(n_topics, pretraining=quick, random_state=0).fit(X)
-    monkeypatch.setattr("docboltz.progress.LINE_SECONDS", 0.0)
+    for name in ("FIRST_SECONDS", "LINE_SECONDS"):
+        monkeypatch.setattr(f"docboltz.progress.{name}", 0.0)
     model.set_params(verbose=True).perplexity(X, **how)
     lines = capsys.readouterr().err.splitlines()
     assert {line.partition(":")[0] for line in lines} == labels
