@@ -155,7 +155,9 @@ class TopicModel(
         asked: Pretraining = self._in_force("pretraining")
         updates = math.ceil(len(counts) / asked.batch_size)
         # One pass is no end of training: there is nothing to average yet.
-        settings = replace(asked.filled_from(self._automatic), updates=updates, averaged=0.0)
+        settings = replace(
+            asked.filled_from(self._automatic), updates=updates, max_passes=None, averaged=0.0
+        )
         run = Run(
             parameters,
             documents,
