@@ -88,8 +88,9 @@ def test_with_many_topics_nothing_is_called_exact() -> None:
 
 def test_seventeen_topics_are_exact_where_that_is_asked_for() -> None:
     """Beyond those that are enumerated by default, in several blocks of states."""
+    model = OverReplicatedSoftmax(17, pretraining=Pretraining(updates=5), random_state=0)
     X = corpus(5)
-    model = OverReplicatedSoftmax(17, pretraining=Pretraining(updates=5), random_state=0).fit(X)
+    model.fit(corpus(17))
     assert model.perplexity(X).method == "importance"
     scores = model.score_samples(X, method="exact")
     np.testing.assert_allclose(scores, exact_scores(model, X), rtol=1e-9)
