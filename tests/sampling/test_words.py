@@ -71,9 +71,7 @@ def test_counts_of_long_documents_have_binomial_marginals() -> None:
     """Each word's count, in its own bins, against Binomial(n, p): mean and spread are right."""
     p = torch.tensor([1e-4, 0.0, 0.02, 0.9, 0.0799])
     n, copies = 5000, 20_000
-    drawn = sample_word_counts(
-        p.expand(copies, 5), torch.full((copies,), n), generator=generator()
-    )
+    drawn = sample_word_counts(p.expand(copies, 5), torch.full((copies,), n), generator=generator())
     assert (drawn.sum(1) == n).all()
     assert (drawn[:, 1] == 0).all()
     probability = p.double() / p.double().sum()
