@@ -97,7 +97,8 @@ def fit(
                 remark(f"{mismatch}.")
             else:
                 warn_user(f"{mismatch}.", LanguageWarning)
-        few = few_documents(len(corpus), estimator.n_components, "topics")
+        with_words = int(np.count_nonzero(np.diff(corpus.counts.indptr)))
+        few = few_documents(with_words, estimator.n_components, "topics")
         if few is not None:
             warn_user(few, FewDocumentsWarning)
         if out is not None:

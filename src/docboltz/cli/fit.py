@@ -91,6 +91,6 @@ def fit(
     sizes = (n, "document"), (len(model.vocabulary), "word"), (topics, "topic")
     summary = ", ".join(count_of(*size) for size in sizes)
     remark(f"{summary}: saved to {out}", quiet=quiet or json)
-    if (few := few_documents(n, topics, "--topics")) is not None:
+    if (few := few_documents(n - model.store.n_wordless, topics, "--topics")) is not None:
         remark(few, quiet=quiet or json)
     remark(f'Try: docboltz topics {out}   docboltz search {out} "…"', quiet=quiet or json)
