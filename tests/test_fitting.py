@@ -11,7 +11,7 @@ from docboltz import OverReplicatedSoftmax, Pretraining, fitting
 from docboltz.corpus.counts import Corpus
 from docboltz.corpus.document import Document
 from docboltz.corpus.vocabulary import Vocabulary
-from docboltz.errors import InvalidCorpus, InvalidParameter
+from docboltz.errors import FewDocumentsWarning, InvalidCorpus, InvalidParameter
 from docboltz.fitting import TrainingInterrupted, describe_topics
 from docboltz.indexing import KEPT_CHARACTERS
 from docboltz.search import writer
@@ -43,6 +43,13 @@ def fit(documents, out, model=None, **options):
 
 def files(folder):
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_more_topics_than_documents_with_words_are_warned_of_once(tmp_path):
+    model = OverReplicatedSoftmax(5, pretraining=Pretraining(updates=5), device="cpu")
+    with pytest.warns(FewDocumentsWarning, match=r"^4 documents .* 5 topics.*\(topics\)") as caught:
+        fit(iter(DOCUMENTS), tmp_path / "model", model)
+    assert len(caught) == 1
 
 
 @pytest.mark.parametrize("block", [1, 4, 100])

@@ -27,15 +27,26 @@ def test_silent_while_little_time_has_passed(capsys):
 
 
 def test_a_line_now_and_then_where_there_is_no_terminal(capsys, monkeypatch):
-    now = iter([0.0, 10.0, 31.0, 40.0, 62.0])
+    now = iter([0.0, 2.0, 4.0, 31.0, 40.0, 65.0])
     monkeypatch.setattr("docboltz.progress.time.monotonic", lambda: next(now))
     with progress_bar("Training", "updates", shown=True) as update:
+        update(50, 3000)
         update(100, 3000)
-        update(900, 3000, "topics on 42%")
-        update(1200, 3000)
+        update(800, 3000)
+        update(1200, 3000, "topics on 42%")
         update(1900, None)
-    lines = "Training: 900 of 3,000 updates; 0:01:12 left; topics on 42%\nTraining: 1,900 updates\n"
+    lines = (
+        "Training: 100 of 3,000 updates; 0:01:56 left\n"
+        "Training: 1,200 of 3,000 updates; 0:01:00 left; topics on 42%\n"
+    )
     assert capsys.readouterr() == ("", lines)
+
+
+def test_what_is_prepared_before_anything_is_done_is_told_at_once(capsys):
+    with progress_bar("Training", "updates", shown=True) as update:
+        update(0, 3000, "preparing")
+        update(1, 3000)
+    assert capsys.readouterr() == ("", "Training: 0 of 3,000 updates; preparing\n")
 
 
 def watched(monkeypatch):

@@ -125,6 +125,10 @@ class EmptyDocumentsWarning(UserWarning):
     """Documents without a single known word."""
 
 
+class FewDocumentsWarning(UserWarning):
+    """Fewer documents to learn from than topics to learn."""
+
+
 class LanguageWarning(UserWarning):
     """Texts that seem to be in another language than their analysis is set to."""
 

@@ -21,6 +21,7 @@ from docboltz.device import choose_device
 from docboltz.errors import (
     DocboltzError,
     EmptyDocumentsWarning,
+    FewDocumentsWarning,
     InvalidCorpus,
     InvalidModelFile,
     InvalidParameter,
@@ -30,7 +31,7 @@ from docboltz.errors import (
     require_count,
     warn_user,
 )
-from docboltz.estimator.base import TopicModel
+from docboltz.estimator.base import TopicModel, few_documents
 from docboltz.estimator.models import OverReplicatedSoftmax
 from docboltz.estimator.saving import describe
 from docboltz.evaluation.topic_words import BLOCK_DOCUMENTS, TopicTally
@@ -97,6 +98,10 @@ def fit(
                 remark(f"{mismatch}.")
             else:
                 warn_user(f"{mismatch}.", LanguageWarning)
+        with_words = int(np.count_nonzero(np.diff(corpus.counts.indptr)))
+        few = few_documents(with_words, estimator.n_components, "topics")
+        if few is not None:
+            warn_user(few, FewDocumentsWarning)
         if out is not None:
             _require_space(out, len(corpus), len(corpus.vocabulary), estimator.n_components)
         state, stopped = _train(estimator, corpus)
@@ -237,7 +242,8 @@ def _train(model: TopicModel, corpus: Corpus) -> tuple[Any, BaseException | None
     """Fit; give the checkpoint that is left, and what stopped training, if a model came of it."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", EmptyDocumentsWarning)  # it was said already
+            for said_already in (EmptyDocumentsWarning, FewDocumentsWarning):
+                warnings.simplefilter("ignore", said_already)
             return model.fit_keeping_checkpoint(corpus.counts), None
     except OtherRun as error:
         raise InvalidParameter(

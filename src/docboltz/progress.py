@@ -11,6 +11,8 @@ from typing import Protocol
 
 LINE_SECONDS = 30.0
 """Time between lines where there is no terminal."""
+FIRST_SECONDS = 3.0
+"""Time to the first of them: what takes longer shows soon that it is under way."""
 WIDE = 110
 """Columns of a terminal that has room for a note."""
 
@@ -40,7 +42,8 @@ class Update(Protocol):
 def progress_bar(label: str, unit: str, *, shown: bool) -> Iterator[Update]:
     """Give a function that draws a bar on standard error, if that is a terminal.
 
-    If it is none, a log file say, it gets a line every LINE_SECONDS.
+    If it is none, a log file say, it gets a line after FIRST_SECONDS and then every LINE_SECONDS,
+    and at once where nothing is done yet and a note tells why.
     """
     if not shown:
         yield lambda done, total, note="": None
@@ -78,12 +81,13 @@ def progress_bar(label: str, unit: str, *, shown: bool) -> Iterator[Update]:
 
 
 def _lines(label: str, unit: str) -> Update:
-    begin = last = time.monotonic()
+    begin = time.monotonic()
+    due = begin + FIRST_SECONDS
 
     def update(done: int, total: int | None, note: str = "") -> None:
-        nonlocal last
-        if (now := time.monotonic()) - last >= LINE_SECONDS:
-            last = now
+        nonlocal due
+        if (now := time.monotonic()) >= due or (done == 0 and note):
+            due = now + LINE_SECONDS
             of = f" of {total:,}" if total is not None else ""
             if total is not None and 0 < done < total:
                 left = timedelta(seconds=round((now - begin) * (total - done) / done))

@@ -55,6 +55,17 @@ def one_per_line(path):
     return path
 
 
+@pytest.mark.parametrize(("topics", "few"), [(N_DOCUMENTS, False), (N_DOCUMENTS + 1, True)])
+def test_more_topics_than_documents_are_told_in_the_words_of_the_command(
+    docboltz, tmp_path, topics, few
+):
+    corpus, options = jsonl(tmp_path / "corpus"), ("--topics", topics, "--updates", 2)
+    err = docboltz("fit", corpus, "--out", tmp_path / "model", *options, "--device", "cpu").err
+    assert (f"{N_DOCUMENTS} documents are fewer than" in err) == few
+    assert ("ask for fewer (--topics)" in err) == few
+    assert "warning" not in err
+
+
 @pytest.mark.parametrize(
     ("make", "first_id", "first_labels"),
     [

@@ -18,6 +18,7 @@ from docboltz import (
 )
 from docboltz.errors import (
     EmptyDocumentsWarning,
+    FewDocumentsWarning,
     FractionalCountsWarning,
     InvalidCounts,
     InvalidParameter,
@@ -162,8 +163,22 @@ def test_warnings_point_at_the_users_line(fitted) -> None:
         fitted.transform(np.full((1, 30), 0.5))
     assert caught[0].filename == __file__
     with pytest.warns(EmptyDocumentsWarning) as caught:
-        OverReplicatedSoftmax(4, pretraining=QUICK).fit(np.eye(30)[:3] * [[1], [0], [2]])
+        OverReplicatedSoftmax(2, pretraining=QUICK).fit(np.eye(30)[:3] * [[1], [0], [2]])
     assert caught[0].filename == __file__
+    with pytest.warns(FewDocumentsWarning) as caught:
+        OverReplicatedSoftmax(4, pretraining=QUICK).fit(np.eye(30)[:3])
+    assert caught[0].filename == __file__
+
+
+def test_more_topics_than_documents_are_warned_of_once_and_as_many_are_not() -> None:
+    X = corpus(5)
+    with pytest.warns(
+        FewDocumentsWarning, match=r"5 documents .* 6 topics.*\(n_components\)"
+    ) as all_of:
+        OverReplicatedSoftmax(6, pretraining=QUICK).fit(X)
+    assert len(all_of) == 1
+    OverReplicatedSoftmax(5, pretraining=QUICK).fit(X)  # a warning would be an error
+    OverReplicatedSoftmax(6, pretraining=QUICK).partial_fit(X)  # more may come
 
 
 def test_mean_field_says_when_it_did_not_settle(fitted, monkeypatch) -> None:

@@ -30,7 +30,7 @@ def test_text_pipeline_and_grid_search() -> None:
     labels = ["pets", "pets", "money", "money"]
     pipeline = make_pipeline(
         CountVectorizer(),
-        OverReplicatedSoftmax(4, pretraining=QUICK, random_state=0),
+        OverReplicatedSoftmax(2, pretraining=QUICK, random_state=0),
         LogisticRegression(),
     )
     grid = {

@@ -10,7 +10,8 @@ import torch
 from scipy import stats
 
 from docboltz.model.counts import dense
-from docboltz.sampling.words import sample_word_shares, sample_words
+from docboltz.sampling import words as words_module
+from docboltz.sampling.words import FEW, sample_word_counts, sample_word_shares, sample_words
 
 FAILURE_RATE = 1e-6
 
@@ -48,6 +49,56 @@ def test_joint_distribution_is_multinomial() -> None:
     observed = [int((drawn == torch.tensor(o)).all(1).sum()) for o in outcomes]
     expected = [copies * stats.multinomial.pmf(o, n, probability) for o in outcomes]
     assert_drawn_from(observed, expected)
+
+
+@pytest.mark.parametrize("margin", [6.0, 0.5, 0.0])
+def test_joint_distribution_of_counts_is_multinomial(
+    monkeypatch: pytest.MonkeyPatch, margin: float
+) -> None:
+    """With Poisson counts for none of the 4 words or most, and with too many for a third of the
+    documents: whatever their sum, it says nothing about which words they are."""
+    monkeypatch.setattr(words_module, "MARGIN", margin)
+    probability, n, copies = [0.2, 0.5, 0.3], 4, 60_000
+    p = torch.tensor([probability]).expand(copies, 3)
+    drawn = sample_word_counts(p, torch.full((copies,), n), generator=generator()).long()
+    outcomes = [o for o in itertools.product(range(n + 1), repeat=3) if sum(o) == n]
+    observed = [int((drawn == torch.tensor(o)).all(1).sum()) for o in outcomes]
+    expected = [copies * stats.multinomial.pmf(o, n, probability) for o in outcomes]
+    assert_drawn_from(observed, expected)
+
+
+def test_counts_of_long_documents_have_binomial_marginals() -> None:
+    """Each word's count, in its own bins, against Binomial(n, p): mean and spread are right."""
+    p = torch.tensor([1e-4, 0.0, 0.02, 0.9, 0.0799])
+    n, copies = 5000, 20_000
+    drawn = sample_word_counts(p.expand(copies, 5), torch.full((copies,), n), generator=generator())
+    assert (drawn.sum(1) == n).all()
+    assert (drawn[:, 1] == 0).all()
+    probability = p.double() / p.double().sum()
+    for k in (0, 2, 3, 4):
+        law = stats.binom(n, float(probability[k]))
+        edges = sorted({int(law.ppf(q)) for q in (0.05, 0.2, 0.4, 0.6, 0.8, 0.95)})
+        cumulative = [0.0, *law.cdf(edges), 1.0]
+        below = [0, *(int((drawn[:, k] <= edge).sum()) for edge in edges), copies]
+        expected = [copies * (b - a) for a, b in itertools.pairwise(cumulative)]
+        assert_drawn_from([b - a for a, b in itertools.pairwise(below)], expected)
+
+
+def test_counts_of_short_and_long_documents_side_by_side() -> None:
+    n = torch.tensor([1, 0, 17, 5000, 2_000_000, 2])
+    p = torch.softmax(2 * torch.randn(6, 8, generator=generator()), 1)
+    drawn = sample_word_counts(p, n, generator=generator())
+    assert torch.equal(drawn.sum(1).long(), n)
+    for i in (3, 4):
+        expected = n[i].item() * p[i].double() / p[i].double().sum()
+        assert_drawn_from(drawn[i].numpy(), expected.numpy())
+
+
+def test_a_run_that_diverges_is_not_stopped_by_its_words() -> None:
+    """NaN must reach the weights, where the run looks for it."""
+    p = torch.tensor([[math.nan, 0.5], [0.5, 0.5]])
+    drawn = sample_word_counts(p, torch.tensor([3000, 3000]), generator=generator())
+    assert drawn.sum(1).tolist() == [3000, 3000]
 
 
 def test_order_of_draws_is_free() -> None:
@@ -109,6 +160,14 @@ def test_shares_are_those_of_the_words_drawn_from_the_softmax() -> None:
     shares = dense(sample_word_shares(logits, n, generator=generator(seed=1)))
     words = sample_words(torch.softmax(logits, 1), n, generator=generator(seed=1)).dense()
     torch.testing.assert_close(shares, words / n[:, None])
+
+
+def test_shares_of_documents_longer_than_the_vocabulary_are_their_counts() -> None:
+    logits = 2 * torch.randn(2, 7, generator=generator()).double()
+    n = torch.tensor([1.0, 3.0 * FEW]).double()
+    shares = dense(sample_word_shares(logits, n, generator=generator(seed=1)))
+    counts = sample_word_counts(torch.softmax(logits, 1), n, generator=generator(seed=1))
+    torch.testing.assert_close(shares, counts / n[:, None])
 
 
 def test_shares_are_multinomial(device: str) -> None:

@@ -297,10 +297,22 @@ def test_the_rate_falls_with_the_length_of_documents_and_is_capped() -> None:
     assert short[0] == short[1], "documents of one word among many: no cap"
 
 
+@pytest.mark.parametrize(("n", "updates"), [(3, 350), (128, 350), (256, 700), (1000, 2000)])
+def test_small_corpora_are_gone_through_so_many_times_and_no_more(n: int, updates: int) -> None:
+    """A minibatch is all of a corpus of 128 documents and fewer; large ones get all updates."""
+    counts, asked = torch.ones(n, 4), {"updates": 2000, "max_passes": 350, "averaged": 0.3}
+    assert settled(counts, F=2, m=3, **asked).updates == updates
+    assert settled(counts, F=2, m=3, updates=2000).updates == 2000
+    phase = ContrastiveDivergence(Pretraining(**asked))
+    phase.begin(small_parameters(2, 4), documents_of(counts, 3), seeded())
+    assert (phase.updates, phase.settings.updates) == (updates, updates)
+    assert phase.average_from == round(0.7 * updates)
+
+
 def test_weight_decay_falls_with_the_number_of_documents_and_is_half_without_latent_words() -> None:
-    """As 0.65 + 1,800/n, at most 2.6."""
+    """As 0.65 + 1,800/n, at most 5."""
     decay = {n: settled(torch.ones(n, 8), F=16, m=3).weight_decay for n in (10, 1800, 18_000)}
-    assert decay == {10: 2.6, 1800: pytest.approx(1.65), 18_000: pytest.approx(0.75)}
+    assert decay == {10: 5.0, 1800: pytest.approx(1.65), 18_000: pytest.approx(0.75)}
     assert settled(torch.ones(1800, 8), F=16, m=0).weight_decay == pytest.approx(1.65 / 2)
 
 
@@ -322,6 +334,8 @@ def test_the_phase_settles_its_settings_on_its_documents() -> None:
     "settings",
     [
         {"updates": 0},
+        {"max_passes": 0},
+        {"max_passes": 2.5},
         {"batch_size": 2.5},
         {"learning_rate": 0},
         {"learning_rate": float("nan")},

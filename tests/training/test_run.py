@@ -61,6 +61,37 @@ def test_progress_reaches_the_end_of_every_phase() -> None:
         assert done[-1] == total
 
 
+def test_slow_updates_are_shown_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """20 updates of a second each would be too long to wait for."""
+    monkeypatch.setattr("docboltz.training.run.SHOW_SECONDS", -1.0)
+    calls: list[int] = []
+
+    @contextmanager
+    def show(phase: str) -> Iterator[Update]:
+        yield lambda done, total, note="": calls.append(done)
+
+    run_of(Drift(45)).go(show)
+    assert calls == list(range(1, 46))
+
+
+def test_what_a_later_phase_prepares_is_announced() -> None:
+    """Chains that have to find their modes take seconds, and nothing is done yet."""
+    calls: list[tuple[int, str]] = []
+
+    class Slow(Drift):
+        def begin(self, *args):
+            calls.append((-1, "begun"))
+            return super().begin(*args)
+
+    @contextmanager
+    def show(phase: str) -> Iterator[Update]:
+        calls.append((-1, phase))
+        yield lambda done, total, note="": calls.append((done, note))
+
+    run_of(Drift(1, name="One"), Slow(1, name="Two")).go(show)
+    assert calls == [(-1, "One"), (1, ""), (-1, "Two"), (0, "preparing"), (-1, "begun"), (1, "")]
+
+
 def test_a_run_keeps_the_average_where_there_is_one() -> None:
     """Of 5, 6, … 10 after so many updates; the next phase goes on from there."""
     run = run_of(Drift(10, average_from=4), Drift(3))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from docboltz.cli.counting import counts_words
 from docboltz.cli.options import flag, option
 from docboltz.cli.output import count_of, print_json, remark
 from docboltz.cli.reading import reads_corpus
+from docboltz.errors import FewDocumentsWarning
 
 
 @reads_corpus
@@ -48,21 +50,24 @@ def fit(
     documents = read(**corpus)
 
     # All that can be wrong without them is found out: now torch may take its seconds.
+    from docboltz.estimator.base import few_documents
     from docboltz.fitting import TrainingInterrupted
     from docboltz.text_model import TextModel
 
     stopped = None
     try:
-        model = TextModel.fit(
-            documents,
-            folder=out,
-            topics=topics,
-            latent_words=latent,
-            random_state=seed,
-            verbose=not quiet,
-            **counting,
-            **settings,
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FewDocumentsWarning)  # it is said at the end
+            model = TextModel.fit(
+                documents,
+                folder=out,
+                topics=topics,
+                latent_words=latent,
+                random_state=seed,
+                verbose=not quiet,
+                **counting,
+                **settings,
+            )
     except TrainingInterrupted as stop:
         model, stopped = stop.model, stop
     if json:
@@ -86,10 +91,6 @@ def fit(
     sizes = (n, "document"), (len(model.vocabulary), "word"), (topics, "topic")
     summary = ", ".join(count_of(*size) for size in sizes)
     remark(f"{summary}: saved to {out}", quiet=quiet or json)
-    if n < 4 * topics:
-        remark(
-            f"{count_of(n, 'document')} are few for {topics} topics, which will say little. Fewer "
-            "(--topics) or more documents make clearer ones.",
-            quiet=quiet or json,
-        )
+    if (few := few_documents(n - model.store.n_wordless, topics, "--topics")) is not None:
+        remark(few, quiet=quiet or json)
     remark(f'Try: docboltz topics {out}   docboltz search {out} "…"', quiet=quiet or json)

@@ -17,7 +17,13 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from docboltz.device import choose_device, draw_seed, random_state_of, share
-from docboltz.errors import TrainingDiverged, is_whole, require
+from docboltz.errors import (
+    FewDocumentsWarning,
+    TrainingDiverged,
+    is_whole,
+    require,
+    warn_user,
+)
 from docboltz.estimator.checkpoints import Checkpoint
 from docboltz.estimator.density import Density
 from docboltz.estimator.reading import ReadsCounts
@@ -41,6 +47,24 @@ from docboltz.training.documents import Documents
 from docboltz.training.finetune import Finetuning
 from docboltz.training.pretrain import ContrastiveDivergence, Pretraining
 from docboltz.training.run import History, Run
+
+
+def few_documents(n: int, topics: int, setting: str) -> str | None:
+    """What to expect of more topics than documents; `setting` is what a face calls their number.
+
+    Down to 20 documents, 128 units rank documents no worse than fewer do (the lab notes have the
+    figures), but there cannot be more themes than documents.
+
+    >>> few_documents(60, 32, "n_components") is None
+    True
+    """
+    if n >= topics:
+        return None
+    return (
+        f"{n:,} documents are fewer than {topics:,} topics. As features they are none the worse, "
+        "but topics that are read one by one will repeat each other: to read them, ask for fewer "
+        f"({setting})."
+    )
 
 
 class TopicModel(
@@ -75,7 +99,8 @@ class TopicModel(
         Parameters
         ----------
         X : array or sparse matrix of shape (n_documents, n_words)
-            Raw word counts. Documents without a word are left out, with a warning.
+            Raw word counts. Documents without a word are left out, with a warning. Fewer documents
+            than topics have a warning too.
         y : ignored
 
         Starts anew, whatever was learnt before, unless there is a checkpoint to go on from. Where
@@ -109,6 +134,9 @@ class TopicModel(
             left = checkpoint.load()
         if left is not None:
             seed = left[1]["seed"]
+        few = few_documents(len(counts), self.n_components, "n_components")
+        if few is not None:
+            warn_user(few, FewDocumentsWarning)
         course = Course(
             parameters,
             counts,
@@ -155,7 +183,9 @@ class TopicModel(
         asked: Pretraining = self._in_force("pretraining")
         updates = math.ceil(len(counts) / asked.batch_size)
         # One pass is no end of training: there is nothing to average yet.
-        settings = replace(asked.filled_from(self._automatic), updates=updates, averaged=0.0)
+        settings = replace(
+            asked.filled_from(self._automatic), updates=updates, max_passes=None, averaged=0.0
+        )
         run = Run(
             parameters,
             documents,

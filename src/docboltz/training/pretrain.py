@@ -10,6 +10,7 @@ document are divided by D, so that each document counts once, as it does in the 
 
 from __future__ import annotations
 
+import math
 import sys
 from dataclasses import dataclass, replace
 
@@ -38,6 +39,10 @@ class Pretraining(ShortRepr):
 
     updates: int = 2400
     """Minibatches to learn from; the corpus is gone through as often as it takes."""
+    max_passes: int | None = None
+    """Passes through the documents after which it ends at the latest, or None for as many as the
+    updates make. The recipes have 350: of fewer than 878 documents, 2,400 minibatches of 128 are
+    more, and no better."""
     batch_size: int = 128
     """Documents per update (all of them, where the corpus is smaller)."""
     learning_rate: float | None = None
@@ -51,7 +56,7 @@ class Pretraining(ShortRepr):
     weight_decay: float | None = None
     """Pull of W towards 0, per update, in units of the rate and of 1/K for K words (1/1,000 for
     fewer): the gradients it works against are as small as word frequencies. None is
-    0.65 + 1,800/n for n documents, at most 2.6: what a prior weighs beside n documents falls as
+    0.65 + 1,800/n for n documents, at most 5: what a prior weighs beside n documents falls as
     1/n. Without latent words it is half of that."""
     more_steps_every: int = 100
     """Updates after which the chains get one Gibbs step more (CD-1, CD-2, …). CD-1 makes poor
@@ -77,6 +82,9 @@ class Pretraining(ShortRepr):
         for name in ("updates", "batch_size", "more_steps_every", "max_steps"):
             ok = is_whole(getattr(self, name)) and getattr(self, name) >= 1
             check(name, "a whole number of at least 1", ok, int)
+        if self.max_passes is not None:
+            ok = is_whole(self.max_passes) and self.max_passes >= 1
+            check("max_passes", "a whole number of at least 1 or None", ok, int)
         if self.learning_rate is not None:
             ok = is_number(self.learning_rate) and self.learning_rate > 0
             check("learning_rate", "a number above 0 or None", ok, float)
@@ -95,15 +103,19 @@ class Pretraining(ShortRepr):
         check("sparsity_target", "a number between 0 and 1", ok, float)
 
     def completed(self, n_topics: int, documents: Documents) -> Pretraining:
-        """Choose what None leaves open, for so many topics and these documents."""
+        """Choose what None leaves open, for so many topics and these documents, and make no more
+        updates than there may be passes through them."""
         f, latent = word_frequency(documents.counts), bool((documents.d > documents.n).any())
-        decay = min(0.65 + 1800 / len(documents), 2.6)
+        n, updates = len(documents), self.updates
+        if self.max_passes is not None:
+            updates = min(updates, math.ceil(self.max_passes * n / min(self.batch_size, n)))
+        decay = min(0.65 + 1800 / n, 5.0)
         chosen = Pretraining(
             learning_rate=min(0.3 / float(documents.d.double().mean() * (f @ f)), 1.5),
             weight_decay=decay if latent else decay / 2,
             sparsity=min((max(n_topics - 128, 0) / 256) ** 2, 1.0) if latent else 0.0,
         )
-        return self.filled_from(chosen)
+        return replace(self.filled_from(chosen), updates=updates)
 
     def filled_from(self, other: Pretraining) -> Pretraining:
         """Take from other settings what None leaves open in these."""
@@ -118,16 +130,19 @@ class ContrastiveDivergence:
     name = "Pretraining"
 
     def __init__(self, settings: Pretraining) -> None:
+        self._follow(settings)
+        self.refresh_every = sys.maxsize  # never
+
+    def _follow(self, settings: Pretraining) -> None:
         self.settings = settings
         self.updates, self.batch_size = settings.updates, settings.batch_size
         kept = settings.averaged > 0
         self.average_from = round((1 - settings.averaged) * self.updates) if kept else sys.maxsize
-        self.refresh_every = sys.maxsize  # never
 
     def begin(self, p: Parameters, documents: Documents, generator: torch.Generator) -> Momentum:
         """Choose what the settings leave open; nothing else is needed but the parameters."""
-        s = self.settings = self.settings.completed(p.n_topics, documents)
-        self._p = p
+        self._follow(self.settings.completed(p.n_topics, documents))
+        self._p, s = p, self.settings
         decay = (s.weight_decay or 0) / max(p.n_words, 1000)
         return Momentum([p.W.T, p.b], [decay, 0], momentum=s.momentum)
 

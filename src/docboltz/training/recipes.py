@@ -21,13 +21,20 @@ class Recipe(TypedDict):
     validation: Validation | None
 
 
+MAX_PASSES = 350
+"""Passes through a small corpus in pretraining: more change nothing."""
+
 RECIPES: dict[str, Recipe] = {
     # Contrastive divergence alone: good features in a minute, a poor density.
-    "quick": {"pretraining": Pretraining(), "finetuning": None, "validation": None},
+    "quick": {
+        "pretraining": Pretraining(max_passes=MAX_PASSES),
+        "finetuning": None,
+        "validation": None,
+    },
     # Longer, then fine-tuning from the documents, each as far as held-out documents bear it: better
     # features, and no density either.
     "full": {
-        "pretraining": Pretraining(updates=3000, max_steps=5),
+        "pretraining": Pretraining(updates=3000, max_passes=MAX_PASSES, max_steps=5),
         "finetuning": Finetuning(updates=600, batch_size=128, chains="data", sweeps=1),
         "validation": Validation(),
     },
@@ -35,7 +42,7 @@ RECIPES: dict[str, Recipe] = {
     # density, though the features of "full" retrieve better. It begins better from weights that
     # were held back more.
     "density": {
-        "pretraining": Pretraining(weight_decay=1.2),
+        "pretraining": Pretraining(max_passes=MAX_PASSES, weight_decay=1.2),
         "finetuning": Finetuning(updates=25_000, halve_after=5000, gibbs_steps=3),
         "validation": None,
     },
@@ -71,10 +78,10 @@ def find_recipe(name: object, owner: str) -> Recipe:
 
 
 def with_updates(phases: Recipe, n: int) -> Recipe:
-    """The same phases with n minibatches each."""
+    """The same phases with n minibatches each, however small the corpus."""
     finetuning = phases["finetuning"]
     return {
-        "pretraining": replace(phases["pretraining"], updates=n),
+        "pretraining": replace(phases["pretraining"], updates=n, max_passes=None),
         "finetuning": None if finetuning is None else replace(finetuning, updates=n),
         "validation": phases["validation"],
     }

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, NoReturn
 
 import torch
@@ -27,6 +28,8 @@ LOOK = 100
 """Updates between looks: at what was learnt, and for numbers that are none."""
 SAVE_SECONDS = 60.0
 """Time between saves of the state."""
+SHOW_SECONDS = 0.5
+"""Time after which progress is shown in the middle of a chunk of updates."""
 
 Tensors = dict[str, Tensor]
 History = list[dict[str, Any]]
@@ -54,7 +57,8 @@ class Run:
         self._documents, self._phases, self._seed, self._first = documents, phases, seed, first
         self._held_out, self._save = held_out, save
         self._number, self._trainer = 0, self._begin(0)
-        self.saved, self._last_write, self._stopped = False, time.monotonic(), False
+        self.saved, self._stopped = False, False
+        self._last_write = self._last_shown = time.monotonic()
         self.updates, self._before = first, 0
         self._good, self._seen_at = parameters.copy(), first
 
@@ -68,13 +72,13 @@ class Run:
         """
         with _asked_to_stop() as asked, fast_products(self.parameters.W.device):
             try:
-                while True:
-                    with show(self._trainer.phase.name) as progress:
+                for number in range(self._number, len(self._phases)):
+                    with show(self._phases[number].name) as progress:
+                        if number > self._number:
+                            progress(0, self._phases[number].updates, "preparing")
+                            self._next_phase()
                         self._finish_phase(progress, asked)
-                    if self._number + 1 == len(self._phases):
-                        self._write()
-                        return
-                    self._next_phase()
+                self._write()
             except KeyboardInterrupt:
                 if not asked() or not self._stopped:  # in the middle of an update, or of a look
                     self._keep(self._good, self._seen_at)
@@ -90,20 +94,33 @@ class Run:
         trainer, end = self._trainer, self._end
         while trainer.update < end:
             to_look = LOOK - (trainer.update - self._start) % LOOK
-            trainer.advance(min(CHUNK, to_look, end - trainer.update), asked)
-            done = trainer.update - self._start
-            if done % LOOK == 0 or trainer.update == end:
+            updates = min(CHUNK, to_look, end - trainer.update)
+            stop = partial(self._between, trainer.update + updates, progress, asked)
+            trainer.advance(updates, stop)
+            if (trainer.update - self._start) % LOOK == 0 or trainer.update == end:
                 self._look()
             if asked() and not is_finite(trainer.learnt):
                 self._give_up()
             if asked() or time.monotonic() - self._last_write > SAVE_SECONDS:
                 self._write()
-            progress(done, end - self._start, note_of(self.history[-1:]))
+            self._show(progress)
             if asked():
                 self._keep(trainer.learnt, trainer.update)
                 self._stopped = True
                 raise KeyboardInterrupt
         self._keep(trainer.learnt, trainer.update)
+
+    def _between(self, until: int, progress: Update, asked: Callable[[], bool]) -> bool:
+        """Show progress before a slow chunk ends; tell whether to stop."""
+        slow = time.monotonic() - self._last_shown > SHOW_SECONDS
+        if slow and self._trainer.update < until:
+            self._show(progress)
+        return asked()
+
+    def _show(self, progress: Update) -> None:
+        self._last_shown = time.monotonic()
+        total = self._end - self._start
+        progress(self._trainer.update - self._start, total, note_of(self.history[-1:]))
 
     def _give_up(self) -> NoReturn:
         """Put the model back to the last look, and say what happened."""
