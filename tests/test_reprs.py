@@ -15,7 +15,7 @@ def things():
     model = docboltz.TextModel.fit(TEXTS, topics=3, updates=5, min_df=1)
     counted = model.count(TEXTS)
     documents = tuple(Document(str(n), text) for n, text in enumerate(TEXTS))
-    with pytest.warns(UserWarning, match="contrastive divergence alone"):
+    with pytest.warns(UserWarning, match="trained for its features"):
         measured = model.perplexity(TEXTS)
     return [
         model,

@@ -260,7 +260,7 @@ def test_likelihoods_after_contrastive_divergence_alone_warn(fitted) -> None:
     X = corpus(10)
     for call in (fitted.score, fitted.score_samples, fitted.perplexity):
         with pytest.warns(
-            NoDensityWarning, match="contrastive divergence alone.*recipe='full'"
+            NoDensityWarning, match="trained for its features.*recipe='density'"
         ) as (caught):
             call(X)
         assert caught[0].filename == __file__

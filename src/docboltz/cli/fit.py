@@ -25,7 +25,9 @@ from docboltz.errors import FewDocumentsWarning
 @option("--latent-words", "Latent words per document: auto, or a number (0: none).", "auto")
 @options.recipe("quick", "full: better features. density: likelihoods.")
 @options.updates
-@option("--validation", "Share of documents to hold out, to choose by.", 0, click.FloatRange(0, 0.9))
+@option(
+    "--validation", "Share of documents to hold out, to choose by.", 0, click.FloatRange(0, 0.9)
+)
 @flag("--restart", "Start anew instead of going on after an interrupt.")
 @options.seed
 @options.usual

@@ -47,16 +47,16 @@ PartitionMethod = Literal["exact", "annealing", "ais"]
 
 
 def no_density(spelling: Spelling = PYTHON) -> str:
-    """What a likelihood is worth after contrastive divergence alone.
+    """What a likelihood is worth after training for features.
 
     >>> no_density().partition("mean little. ")[2]
-    "Fit with recipe='full' or recipe='density' to have one."
+    "Fit with recipe='density' to have one."
     """
-    full, density = (spelling.setting(f"recipe={name}") for name in ("'full'", "'density'"))
+    density = spelling.setting("recipe='density'")
     return (
-        "This model was trained by contrastive divergence alone, as the recipe 'quick' does, which "
-        "makes good features and no density worth the name: its likelihoods mean little. "
-        f"Fit with {full} or {density} to have one."
+        "This model was trained for its features, as the recipes 'quick' and 'full' do, which "
+        "makes no density worth the name: its likelihoods mean little. "
+        f"Fit with {density} to have one."
     )
 
 
@@ -214,7 +214,7 @@ class Density:
 
         The probability is that of the word sequence: no multinomial coefficient. Words outside the
         vocabulary do not count. A document without words has probability 1. Warns where the model
-        was trained by contrastive divergence alone: that makes no density worth the name.
+        was trained for its features, by the recipes "quick" and "full".
         """
         n, found, partition = self._likelihood(X, "score_samples", method, random_state)[1:]
         value = found.value - partition.value
