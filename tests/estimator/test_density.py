@@ -276,7 +276,7 @@ def test_other_faces_spell_the_warning_their_way() -> None:
         def setting(self, mention: str) -> str:
             return "--" + mention.replace("=", " ").replace("'", "")
 
-    assert no_density(Command()).endswith("Fit with --recipe full or --recipe density to have one.")
+    assert no_density(Command()).endswith("Fit with --recipe density to have one.")
 
 
 @pytest.mark.parametrize(
