@@ -28,7 +28,7 @@ DOCUMENTS = [
 @pytest.fixture(scope="module")
 def text_model():
     model = OverReplicatedSoftmax(3, pretraining=Pretraining(updates=9), random_state=0)
-    texts = [document.text for document in DOCUMENTS[:2]]
+    texts = [DOCUMENTS[n].text for n in (0, 1, 1)]
     return TextModel.fit(texts, estimator=model, min_df=1, max_df=1.0)
 
 

@@ -139,7 +139,7 @@ def test_either_kind_of_model_comes_back_as_it_was(tmp_path):
 
 
 def test_a_model_of_counts_cannot_read_text(tmp_path):
-    estimator().fit([[1, 2], [3, 0]]).save(tmp_path / "model")
+    estimator().fit([[1, 2], [3, 0], [1, 1]]).save(tmp_path / "model")
     with pytest.raises(InvalidModelFile, match="trained on counts"):
         docboltz.open(tmp_path / "model")
 
