@@ -71,7 +71,7 @@ def test_what_makes_no_sense_is_refused():
         tuned(sentences(), [2], [-1])
     with pytest.raises(InvalidParameter, match="'by' parameter of tune"):
         tuned(sentences(), [2], [0], by="feeling")
-    with pytest.raises(InvalidParameter, match=r"the recipe 'quick' makes no density.*'density'"):
+    with pytest.raises(InvalidParameter, match=r"The recipe 'quick' makes no density.*'density'"):
         tuned(sentences(), [2], [0], by="likelihood", recipe="quick")
 
 

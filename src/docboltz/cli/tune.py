@@ -88,7 +88,8 @@ def tune(
         print_json({**found.to_dict(), "command": command, "read": documents.report.to_dict()})
     else:
         print_table(None, *table(found))
-        print(f"\nBest by {found.by}: {n_topics} topics, {n_latent} latent words")
+        fewest = ", the fewest that find nearly as many" if found.by == "halves" else ""
+        print(f"\nBest by {found.by}: {n_topics} topics{fewest}; {n_latent} latent words")
         print(f"Use it: {command}")
     if found.interrupted:
         raise KeyboardInterrupt("the best is that of the models tried until then.")

@@ -163,7 +163,7 @@ def part_of(all_trials: Sequence[Trial], part: str) -> list[Trial]:
     """Every N-th trial from the I-th on, for a part "I/N".
 
     >>> [trial.model for trial in part_of(PLANS["quick"].trials(1), "2/4")]
-    ['rs', 'ors', 'tfidf']
+    ['rs', 'ors', 'lda']
     """
     number, _, parts = part.partition("/")
     ok = number.isdecimal() and parts.isdecimal() and 1 <= int(number) <= int(parts)

@@ -14,26 +14,19 @@ from docboltz.corpus.split import Split
 from docboltz.errors import InvalidCorpus, InvalidParameter, is_whole, require
 from docboltz.evaluation.labels import labels_of
 from docboltz.experiments.comparison import density_measures
-from docboltz.experiments.models import Settings, no_density
+from docboltz.experiments.models import Settings
 from docboltz.experiments.record import Record, plain
 from docboltz.experiments.running import Log, no_log, run
 from docboltz.experiments.trial import Measures, Trial
 
 By = Literal["halves", "retrieval", "classification", "likelihood"]
 MEASURES = {
-    "halves": "halves found",
-    "retrieval": "MAP",
-    "classification": "classification",
-    "likelihood": "perplexity",
+    "halves": ("halves found", "halves_found"),
+    "retrieval": ("MAP", "mean_average_precision"),
+    "classification": ("classification", "classification"),
+    "likelihood": ("perplexity", "perplexity.value"),
 }
-"""What each way to judge measures."""
-FIELDS = {
-    "halves": "halves_found",
-    "retrieval": "mean_average_precision",
-    "classification": "classification",
-    "likelihood": "perplexity.value",
-}
-"""Where a record has it."""
+"""What each way to judge measures, and where a record has it."""
 TOLERANCE = 0.06
 """How many of the halves that the best model finds one of fewer topics may miss, as a share."""
 
@@ -51,7 +44,7 @@ class Tuning:
 
     def value(self, record: Record) -> float | None:
         """The measure of a model; None if it failed."""
-        value: float | None = record.get(FIELDS[self.by])
+        value: float | None = record.get(MEASURES[self.by][1])
         return value
 
     @property
@@ -84,7 +77,7 @@ class Tuning:
         best = {"topics": size_of(self.best)[0], "latent_words": size_of(self.best)[1]}
         known = {name: value for name, value in vars(self).items() if name != "records"}
         found: dict[str, Any] = plain(
-            {**known, "measure": MEASURES[self.by], "trials": trials, "best": best}
+            {**known, "measure": MEASURES[self.by][0], "trials": trials, "best": best}
         )
         return found
 
@@ -101,7 +94,7 @@ def table(tuning: Tuning) -> tuple[dict[str, str], list[list[str]]]:
         seconds = f"{sum(record.seconds.values()):,.1f}"
         remark = "best" if record is tuning.best else record.reason
         rows.append([*map(str, size_of(record)), shown, seconds, remark])
-    headings = ("topics", "latent words", MEASURES[tuning.by], "seconds")
+    headings = ("topics", "latent words", MEASURES[tuning.by][0], "seconds")
     return {**dict.fromkeys(headings, "right"), "": "left"}, rows
 
 
@@ -149,7 +142,7 @@ def tune(
     settings = Settings(recipe=recipe, updates=updates, seed=seed)
     if by == "likelihood" and not settings.training.makes_density:
         raise InvalidParameter(
-            f"There is nothing to compare: {no_density(recipe)}",
+            f"The recipe {recipe!r} makes no density to compare.",
             hint="Tune by likelihood with the {recipe} 'density'.",
             settings=("recipe",),
         )
