@@ -27,8 +27,10 @@ MEASURES = {
     "likelihood": ("perplexity", "perplexity.value"),
 }
 """What each way to judge measures, and where a record has it."""
-TOLERANCE = 0.06
-"""How many of the halves that the best model finds one of fewer topics may miss, as a share."""
+TOLERANCE = 0.18
+"""How many of the halves that the best model finds one of fewer topics may miss, as a share. More
+topics go on finding more of them when a whole collection is ranked no better any more: tried on
+development collections, 0.16 to 0.22 came nearest to the best MAP."""
 
 
 @dataclass(frozen=True)
