@@ -30,6 +30,7 @@ from scipy.sparse import csr_array
 
 from development import features_scored, in_parallel, load_split
 from docboltz import OverReplicatedSoftmax, Pretraining, Validation
+from docboltz.experiments.tuning import TOLERANCE
 from docboltz.inference import to_torch
 from docboltz.search.vectors import unit_vectors
 from docboltz.training.course import Look, choose
@@ -130,14 +131,14 @@ def print_choices(found: Found, names: list[str]) -> None:
         chosen = own[Trial(name, 128, best.strength, best.finetuning)]
         first = own[Trial(name)]
         sizes = {t.topics: m for t, m in own.items() if t.strength == 1 and not t.finetuning}
-        most = max(m["halves_found"] for m in sizes.values())
-        enough = [f for f, m in sizes.items() if m["halves_found"] >= (1 - tolerance) * most]
+        enough = (1 - TOLERANCE) * max(m["halves_found"] for m in sizes.values())
+        tuned = min(f for f, m in sizes.items() if m["halves_found"] >= enough)
         cells = [
             f"{best.strength:g}, {best.finetuning}",
             f"{chosen['MAP']:.3f} {chosen['P@10']:.3f}",
             f"{first['MAP']:.3f} {first['P@10']:.3f}",
             " ".join(f"{f}: {sizes[f]['MAP']:.3f}" for f in sorted(sizes)),
-            str(min(enough)),
+            str(tuned),
         ]
         print(f"| {name} | {' | '.join(cells)} |")
 

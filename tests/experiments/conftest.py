@@ -9,12 +9,12 @@ from docboltz.training.finetune import Finetuning
 from docboltz.training.pretrain import Pretraining
 
 TINY = Training(
-    {
-        "pretraining": Pretraining(updates=20),
-        "finetuning": Finetuning(updates=5, rungs=16, bridge=4),
-    },
+    {"pretraining": Pretraining(updates=20), "finetuning": None, "validation": None},
     {"updates": 20},
     {"sweeps": 10, "inference_sweeps": 5, "particles": 5, "moves": 1},
+)
+TINY_DENSITY = Training(
+    {**TINY.softmax, "finetuning": Finetuning(updates=5, rungs=16, bridge=4)},
 )
 
 
@@ -22,6 +22,7 @@ TINY = Training(
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the quick plan train for a moment only, and its perplexity be rough."""
     monkeypatch.setitem(TRAININGS, "reduced", TINY)
+    monkeypatch.setitem(TRAININGS, "reduced density", TINY_DENSITY)
     monkeypatch.setattr("docboltz.estimator.density.FIRST_PARTICLES", 32)
     monkeypatch.setattr("docboltz.estimator.density.MORE_PARTICLES", 32)
     monkeypatch.setattr("docboltz.likelihood.MOST_PARTICLES", 16)

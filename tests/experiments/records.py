@@ -30,7 +30,7 @@ def record(
     """All shares are `score`; average precision changes by `slope` from short to long queries."""
     values = score + slope * np.linspace(-1, 1, 50)
     found: dict[str, Any] = {}
-    if trial.info.features:
+    if trial.info.features and trial.measures.retrieval:
         found |= {
             "mean_average_precision": score,
             "precision_at_10": score,
@@ -52,9 +52,10 @@ def good(*, but: str | None = None, **changed: float) -> list[Record]:
     found = []
     for trial in PLANS["full"].trials(3):
         figures: dict[str, Any] = {"score": 0.4 + 0.01 * trial.settings.seed, "perplexity": 700.0}
-        if trial.variant.startswith(ORS):
-            figures = {"score": 0.5 + 0.01 * trial.settings.seed, "perplexity": 600.0}
-            figures |= {"bound": 650.0, "slope": -0.1}
+        if trial.variant == ORS:
+            figures = {"score": 0.5 + 0.01 * trial.settings.seed, "slope": -0.1}
+        if trial.model == "ors" and trial.for_density:
+            figures = {"perplexity": 600.0, "bound": 650.0}
         if trial.variant == but:
             figures |= changed
         found.append(record(trial, **figures))

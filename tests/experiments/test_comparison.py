@@ -13,7 +13,7 @@ from docboltz.errors import (
 )
 from docboltz.evaluation.labels import labels_of
 from docboltz.experiments.comparison import DEFAULT_MODELS, compare, usual_recipe
-from docboltz.experiments.comparison_report import table, to_html
+from docboltz.experiments.comparison_report import notes, table, to_html
 from docboltz.experiments.models import MODELS, Settings
 from docboltz.experiments.record import read_records
 from tests.corpus.splits import sentences, split_of
@@ -45,11 +45,20 @@ def test_every_model_has_what_can_be_measured(found):
     assert by_name["ors"].n_parameters == 4 * found.n_words + found.n_words + 4
 
 
-def test_the_full_recipe_has_a_perplexity():
-    settings = Settings(topics=3, recipe="full", updates=5)
+def test_the_recipe_density_has_a_perplexity():
+    settings = Settings(topics=3, recipe="density", updates=5)
     [record] = compared(sentences(), ["ors"], settings).records
     assert record.perplexity.value > 1
     assert record.perplexity.error > 0
+
+
+def test_a_recipe_without_a_density_says_which_has_one():
+    found = compared(sentences(), ["rs"], Settings(topics=3, recipe="full", updates=5))
+    [record] = found.records
+    assert (record.status, record.perplexity) == ("done", None)
+    [note] = [note for note in notes(found) if "perplexity" in note]
+    assert note.startswith("RS: perplexity not measured: the recipe 'full' makes no density")
+    assert "the recipe 'density' does" in note
 
 
 def test_few_documents_are_classified_by_features_of_any_scale(found):

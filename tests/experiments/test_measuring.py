@@ -1,20 +1,25 @@
 """One trial: what is measured, and what goes wrong."""
 
+import dataclasses
 import sys
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 from scipy.sparse import csr_array
+from sklearn.metrics.pairwise import cosine_similarity
 
 from docboltz import OverReplicatedSoftmax, Pretraining
 from docboltz.baselines import LSI, DocNADE, LatentDirichletAllocation, TfIdf, Unigram
+from docboltz.corpus.split import Split
 from docboltz.errors import TrainingDiverged
 from docboltz.experiments import measuring
 from docboltz.experiments.measuring import attempt, choose_to_predict, judge, n_parameters, train
-from docboltz.experiments.models import TRAININGS, Settings
+from docboltz.experiments.models import TRAININGS, Settings, no_density
 from docboltz.experiments.trial import Measures, Trial
-from tests.corpus.splits import sentences, split_of, tiny_split
+from docboltz.training import validation
+from tests.corpus.splits import corpus_of, sentences, split_of, tiny_split
 
 FEW = Settings(4, "quick", updates=10)
 
@@ -104,10 +109,33 @@ def test_features_that_are_no_numbers_are_not_judged(monkeypatch):
     assert any("divide by zero" in note for note in found.notes)
 
 
-def test_contrastive_divergence_alone_makes_no_density():
-    found = attempt(Trial("rs", FEW, Measures(predicted=3)), tiny_split(), "cpu")
-    assert found.perplexity is None
-    assert any("makes no density worth the name" in note for note in found.notes)
+@pytest.mark.parametrize("recipe", ["quick", "full"])
+def test_without_a_density_there_is_no_perplexity(recipe):
+    trial = Trial("rs", dataclasses.replace(FEW, recipe=recipe), Measures(predicted=3))
+    found = attempt(trial, tiny_split(), "cpu")
+    assert (found.status, found.perplexity) == ("done", None)
+    assert f"perplexity not measured: {no_density(recipe)}" in found.notes
+
+
+def test_halves_are_found_by_the_model_s_features(monkeypatch):
+    """The same halves for every model, found as a plain computation finds them."""
+    rng, models, cut = np.random.default_rng(0), [], []
+    counts = rng.multinomial(40, rng.dirichlet(np.full(30, 0.1), 120))
+    split = Split(corpus_of(counts[:60], [["a"]] * 60), corpus_of(counts[60:], [["a"]] * 60))
+    fit, halve = OverReplicatedSoftmax.fit, validation.halves
+    monkeypatch.setattr(OverReplicatedSoftmax, "fit", lambda m, X: models.append(fit(m, X)) or m)
+    monkeypatch.setattr(validation, "halves", lambda x, **g: cut.append(halve(x, **g)) or cut[-1])
+    only = Measures(retrieval=False, classification=False, halves=True)
+    for model_s in (Settings(4, "quick", 20, updates=50), FEW):
+        found = attempt(Trial("ors", model_s, only), split, "cpu")
+        one, other = (models[-1].transform(half.dense().numpy()) for half in cut[-1])
+        mean = models[-1].transform(counts[:60]).mean(0)
+        cosines = cosine_similarity(one - mean, other - mean)
+        rank = 1 + (cosines > np.diag(cosines)[:, None]).sum(1)
+        assert found.halves_found == pytest.approx((rank <= 60 // 20).mean())
+        assert 0 < found.halves_found < 1
+        assert (found.mean_average_precision, found.n_features) == (None, None)
+    assert torch.equal(cut[0][0].dense(), cut[1][0].dense())
 
 
 def test_a_missing_package_leaves_the_trial_to_another_machine(monkeypatch):

@@ -34,8 +34,14 @@ def test_updates_are_those_of_each_phase_and_sweeps_of_lda():
 def test_a_model_trained_for_density_is_trained_longer_than_others():
     usual, longer = (TRAININGS[name].softmax["finetuning"] for name in ("full", "density"))
     assert longer.updates > 5 * usual.updates
-    makes_density = {name: training.makes_density for name, training in TRAININGS.items()}
-    assert [name for name, makes in makes_density.items() if not makes] == ["quick"]
+
+
+@pytest.mark.parametrize("recipe", TRAININGS)
+def test_a_recipe_makes_a_density_where_the_model_says_so(recipe):
+    estimator = MODELS["rs"].build(Settings(2, recipe, updates=2), PLACE)
+    fitted = estimator.fit(np.random.RandomState(0).randint(1, 3, (20, 6)))
+    assert TRAININGS[recipe].makes_density == fitted.has_density_
+    assert fitted.has_density_ == ("density" in recipe)
 
 
 @pytest.mark.parametrize(

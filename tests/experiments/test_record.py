@@ -27,7 +27,7 @@ def test_a_record_survives_being_written(tmp_path):
 
 
 SHARES = {"mean_average_precision", "precision_at_10", "classification", "C", "coherence"}
-SHARES |= {"diversity", "mean_latent_words", "documents_per_second"}
+SHARES |= {"halves_found", "diversity", "mean_latent_words", "documents_per_second"}
 
 
 def accepts(given):

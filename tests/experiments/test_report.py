@@ -34,16 +34,15 @@ def test_the_page(tmp_path):
         "| ORS, M = 100 | 958 | .718 | 650 ± 0.0 | 600 ± 0.0 | .929 | .857 | 8 / 0.1 / 0.4 |"
         in page
     )
-    assert (
-        "| ORS, M = 100, for density | 958 | .718 | 650 | 600 | .929 | .857 | 8 / 0.1 / 0.4 |"
-        in page
-    )
-    assert page.count("| ORS, M = 100, for density, 128 topics |") == 1  # not of Reuters
+    assert "| ORS, M = 20 | – | – | 650 ± 0.0 | 600 ± 0.0 | .929 | .857 | 8 / 0.1 / 0.4 |" in page
+    assert "the number chosen for density: M = 20 on 20 Newsgroups, M = 20 on Reuters." in page
+    assert page.count("| ORS, M = 100, 128 topics |") == 2  # one of each dataset, for its features
+    assert "for density, 128 topics" not in page
     assert "1 trial of ORS, M = 100 on 20 Newsgroups failed: ArithmeticError: fell apart" in page
     assert "1 trial of LDA on 20 Newsgroups: not run." in page
     assert "1 trial of RS on 20 Newsgroups warned: log ζ is uncertain" in page
     assert "1 trial of RS on 20 Newsgroups warned: lbfgs failed" in page
-    assert "89 trials: abacus, torch 2.0, docboltz 0.0, 2013-07-11" in page
+    assert "110 trials: abacus, torch 2.0, docboltz 0.0, 2013-07-11" in page
     assert "27,579 documents of RCV1-v2 instead of 804,414" in page
     links = re.findall(r"!\[[^]]*\]\((.*?)\)", page)
     assert len(links) == 6

@@ -10,7 +10,14 @@ from docboltz.errors import InvalidParameter
 from docboltz.experiments.datasets import Sources
 from docboltz.experiments.record import read_records
 from docboltz.experiments.report import write_report
-from docboltz.experiments.reproduction import PLANS, part_of, plan_of, reproduce, select
+from docboltz.experiments.reproduction import (
+    CHOSEN_FOR_DENSITY,
+    PLANS,
+    part_of,
+    plan_of,
+    reproduce,
+    select,
+)
 from tests.corpus.splits import tiny_split
 
 from .records import record, write
@@ -40,21 +47,33 @@ def test_the_full_run_has_every_row_of_the_tables(dataset):
     for policy in ("ORS-MN", "ORS-M200-N"):
         assert {(policy, 128, seed) for seed in range(3)} <= found
         assert (policy, 512, 0) not in found
-    once = {"RS-density", "ORS-M50-density", "ORS-M100-density"}
-    for_density = {key for key in found if key[0] in once}
-    assert for_density == {(v, 128, 0) for v in once if dataset == FULL.datasets[0]}
+    latent = {50, 100, CHOSEN_FOR_DENSITY[dataset]}
+    of_table_1 = {"RS-density", *(f"ORS-M{m}-density" for m in latent)}
+    for_density = {key for key in found if "density" in key[0]}
+    assert for_density == {(v, 128, seed) for v in of_table_1 for seed in range(3)}
     assert {key for key in found if key[0] in ("Unigram", "TF-IDF")} == {
         ("Unigram", 0, 0),
         ("TF-IDF", 0, 0),
     }
-    assert all(bool(t.measures.predicted) == (t.topics in (0, 128)) for t in every)
+    for t in every:  # features of the paper's models come from one training, densities from another
+        predicted = t.for_density if t.info.softmax else t.topics in (0, 128)
+        assert bool(t.measures.predicted) == predicted
+        assert t.measures.retrieval == t.measures.classification == (not t.for_density)
     assert {t.measures.predicted_seed for t in every} == {0}  # the same documents for every model
 
 
 def test_the_quick_run_is_one_of_each():
-    usual = ["ORS-M100", "RS", "DocNADE", "ORS-M50", "LSI", "LDA", "TF-IDF", "Unigram"]
-    assert [trial.variant for trial in ALL] == usual
+    features = ["ORS-M100", "RS", "DocNADE"]
+    densities = ["RS-density", "ORS-M20-density", "ORS-M100-density", "ORS-M50-density"]
+    others = ["ORS-M50", "LSI", "LDA", "TF-IDF", "Unigram"]
+    assert [trial.variant for trial in ALL] == features + densities + others
     assert {(t.dataset, t.topics or 128, t.settings.seed) for t in ALL} == {("20news-2000", 128, 0)}
+
+
+def test_the_chosen_number_of_latent_words_may_be_one_of_the_paper_s(monkeypatch):
+    usual = len(FULL.trials(2))
+    monkeypatch.setitem(CHOSEN_FOR_DENSITY, "20news-2000", 50)
+    assert len(FULL.trials(2)) == usual - 2  # one for each seed
 
 
 def test_parts_are_all_trials_once():
@@ -80,13 +99,16 @@ def test_every_model_from_documents_to_report(tmp_path, sources, tiny):
     reproduce(tmp_path, sources, plan="quick", device="cpu", log=logged.append)
     records = read_records(tmp_path)
     assert {r.status for r in records.values()} == {"done"}, logged
-    assert "about 8 minutes" in logged[0]
+    assert "about 11 minutes" in logged[0]
     assert set(records) == {trial.name for trial in ALL}
     ors = records["20news-2000_ORS-M100_F128_seed0"]
     assert ors.mean_latent_words == ors.settings["latent_words"] == 100
-    assert ors.bound.value >= ors.perplexity.value > 1
-    assert ors.bound.method == "bound"
-    assert ors.perplexity.n_documents == 30
+    assert (ors.perplexity, ors.bound, ors.notes) == (None, None, ())
+    density = records["20news-2000_ORS-M100-density_F128_seed0"]
+    assert density.bound.value >= density.perplexity.value > 1
+    assert density.bound.method == "bound"
+    assert density.perplexity.n_documents == 30
+    assert density.precision_at_10 is None
     assert ors.n_parameters == 128 * 30 + 128 + 30
     assert 0 < ors.precision_at_10 <= 1
     page = write_report(tmp_path).read_text(encoding="utf-8")

@@ -149,8 +149,8 @@ def one_helper(monkeypatch):
 def test_helpers_beside_a_gpu_change_no_figure(one_helper, tiny):
     """As far as can be told without one: the same trials by helpers, on the CPU."""
     measures = Measures(predicted=2, bound=True)
-    full = Settings(4, "full", 20, updates=5)
-    trials = [Trial(name, full, measures) for name in ("ors", "lsi", "lda")]
+    density = Settings(4, "density", 20, updates=5)
+    trials = [Trial(name, density, measures) for name in ("ors", "lsi", "lda")]
     split = tiny_split()
     alone = list(run(trials, lambda _: split, device="cpu"))
     helped = list(run_beside_gpu(trials, lambda _: split, "cpu"))

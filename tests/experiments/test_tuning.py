@@ -4,8 +4,12 @@ import json
 
 import pytest
 
+from docboltz.corpus.document import Document
 from docboltz.errors import InvalidParameter
-from docboltz.experiments.tuning import size_of, table, tune
+from docboltz.experiments.models import Settings
+from docboltz.experiments.record import Record
+from docboltz.experiments.trial import Trial
+from docboltz.experiments.tuning import Tuning, size_of, table, tune
 from tests.corpus.splits import sentences, split_of
 
 
@@ -19,15 +23,45 @@ def test_tuning_tries_every_size(by):
     assert [size_of(record) for record in found.records] == [(2, 0), (2, 5), (4, 0), (4, 5)]
     choose = min if by == "likelihood" else max
     assert found.value(found.best) == choose(map(found.value, found.records))
-    assert found.recipe == ("full" if by == "likelihood" else "quick")
+    assert found.recipe == ("density" if by == "likelihood" else "quick")
     assert json.loads(json.dumps(found.to_dict())) == found.to_dict()
     assert [row[-1] for row in table(found)[1]].count("best") == 1
 
 
-def test_tuning_without_labels_is_by_likelihood():
-    assert tuned(sentences(labels=0), [2], [0]).by == "likelihood"
-    with pytest.raises(InvalidParameter, match="no labels"):
+def test_tuning_needs_no_labels():
+    found = tuned(sentences(labels=0), [2, 4], [0, 5])
+    assert (found.by, found.recipe, found.to_dict()["measure"]) == (
+        "halves",
+        "quick",
+        "halves found",
+    )
+    assert all(0 <= found.value(record) <= 1 for record in found.records)
+    with pytest.raises(InvalidParameter, match=r"no labels.*by halves"):
         tuned(sentences(labels=0), [2], [0], by="retrieval")
+
+
+@pytest.mark.parametrize(
+    ("shares", "best"),
+    [
+        ({(32, 0): 0.30, (32, 50): 0.29, (64, 0): 0.31, (64, 50): 0.31}, (32, 0)),
+        ({(32, 0): 0.20, (64, 0): 0.28, (64, 50): 0.30, (128, 0): 0.31}, (64, 50)),
+        ({(32, 0): 0.10, (64, 0): 0.20, (128, 0): 0.40, (128, 50): None}, (128, 0)),
+        ({(32, 0): 0.0, (64, 0): 0.0}, (32, 0)),
+    ],
+    ids=["the smallest", "one between", "the largest", "nothing found"],
+)
+def test_the_fewest_topics_that_find_nearly_as_many_halves(shares, best):
+    records = [
+        Record(Trial("ors", Settings(f, "quick", m)), "", halves_found=found)
+        for (f, m), found in shares.items()
+    ]
+    assert size_of(Tuning("halves", "quick", records, 10, 10).best) == best
+
+
+def test_documents_of_one_word_have_no_halves():
+    words = [Document(str(i), "ship" if i % 2 else "soup") for i in range(20)]
+    with pytest.raises(InvalidParameter, match="has two words, so none can be cut into halves"):
+        tuned(words, [2], [0])
 
 
 def test_what_makes_no_sense_is_refused():
@@ -37,7 +71,7 @@ def test_what_makes_no_sense_is_refused():
         tuned(sentences(), [2], [-1])
     with pytest.raises(InvalidParameter, match="'by' parameter of tune"):
         tuned(sentences(), [2], [0], by="feeling")
-    with pytest.raises(InvalidParameter, match="'quick', makes no density worth comparing"):
+    with pytest.raises(InvalidParameter, match=r"The recipe 'quick' makes no density.*'density'"):
         tuned(sentences(), [2], [0], by="likelihood", recipe="quick")
 
 

@@ -26,8 +26,7 @@ from docboltz.cli.reading import reads_corpus
 @option("--latent-words", "Of ors, per document: auto, or a number.", "auto")
 @options.recipe(
     None,
-    "quick is contrastive divergence: minutes, no perplexity. By default full on a GPU and quick "
-    "on a CPU.",
+    "Only density gives ors and rs a perplexity. By default full on a GPU and quick on a CPU.",
 )
 @options.updates
 @options.seed
@@ -86,8 +85,8 @@ def compare(
     remark_split(split, "test on", quiet=silent)
     if recipe is None and usual == "quick" and {"ors", "rs"} & {*names}:
         remark(
-            "On a CPU the recipe is quick. With --recipe full, ors and rs have perplexities too, "
-            "and take some ten minutes each.",
+            "On a CPU the recipe is quick. --recipe full makes better features of ors and rs and "
+            "takes longer; --recipe density, for their perplexities, wants a GPU.",
             quiet=silent,
         )
     found = comparison.compare(

@@ -71,7 +71,7 @@ class Comparison:
 
 
 def usual_recipe(device: str) -> str:
-    """What there is time for: full training on a GPU, contrastive divergence alone on a CPU."""
+    """What there is time for: the best features on a GPU, good ones in a minute on a CPU."""
     return "quick" if choose_device(device, "compare").type == "cpu" else "full"
 
 
@@ -98,7 +98,8 @@ def compare(
     ----------
     split : the documents; `docboltz.corpus.split.count_split` makes one of texts.
     models : names of `docboltz.experiments.models.MODELS`.
-    settings : size, recipe and seed, the same for all.
+    settings : size, recipe and seed, the same for all. Of the recipes only "density" gives the
+        paper's models a perplexity.
     device : "auto", "cpu" or "cuda".
     folder : where records are kept as they come. What is there already of the same settings and
         documents is not measured again.

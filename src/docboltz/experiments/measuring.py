@@ -31,20 +31,18 @@ from docboltz.evaluation.classification import fixed_penalty
 from docboltz.evaluation.labels import labels_of
 from docboltz.evaluation.suite import classify, rank
 from docboltz.evaluation.topic_words import topic_coherence, topic_diversity, topic_words
+from docboltz.experiments.models import no_density
 from docboltz.experiments.record import Estimate, LengthCurve, Record, plain, rounded
 from docboltz.experiments.trial import Measures, Trial
 from docboltz.inference import to_torch
 from docboltz.likelihood import numerator
 from docboltz.model.parameters import Parameters
 from docboltz.progress import progress_bar
+from docboltz.training.validation import MOST_DOCUMENTS, HeldOut
 
 Features = tuple[Any, Any]
 """Of training and of test documents."""
 
-NO_DENSITY = (
-    "perplexity not measured: contrastive divergence alone, the recipe 'quick', makes no density "
-    "worth the name; 'full' does."
-)
 ENOUGH_SECONDS = 0.3
 """Time over which the speed of inference is measured: once says little."""
 ENOUGH_TO_CHOOSE = 100
@@ -177,11 +175,14 @@ def _train(split: Split, device: str, verbose: bool, record: Record) -> Features
         lengths = torch.as_tensor(split.train.lengths, dtype=torch.float64)
         record.mean_latent_words = float(model.latent_words_(lengths).mean())
     if trial.measures.predicted and info.density:
-        if info.softmax and not settings.training.makes_density:
-            record.note(NO_DENSITY)
+        if info.softmax and not trial.for_density:
+            record.note(f"perplexity not measured: {no_density(settings.recipe)}")
         else:
             with _measure(record, "perplexity"), _timed(record, "perplexity"):
                 _measure_density(model, split, device, record)
+    if trial.measures.halves and info.softmax:
+        with _measure(record, "halves"), _timed(record, "halves"):
+            record.halves_found = _find_halves(model, split, device, trial.measures.predicted_seed)
     if info.features and trial.measures.of_features:
         with _measure(record, "features"):
             return _measure_inference(model, split, record)
@@ -237,10 +238,24 @@ def _measure_density(model: Any, split: Split, device: str, record: Record) -> N
         record.bound = Estimate.of(_bound(model, documents, best, device))
 
 
+def _find_halves(model: Any, split: Split, device: str, seed: int) -> float:
+    """The share of halves of test documents, some by chance, that find the other half."""
+    generator = torch.Generator().manual_seed(seed)
+    learnt, held = (to_torch(check_counts(x.counts, "tune")) for x in (split.train, split.test))
+    some = held.rows(torch.randperm(len(held), generator=generator)[:MOST_DOCUMENTS])
+    place = torch.device(device)
+    held_out = HeldOut(some, learnt, model.latent_words_, place, generator=generator)
+    return held_out.halves_found(_parameters(model, device))
+
+
+def _parameters(model: Any, device: str) -> Parameters:
+    arrays = model.components_, model.intercept_hidden_, model.intercept_visible_
+    return Parameters(*(torch.as_tensor(array, device=device) for array in arrays))
+
+
 def _bound(model: Any, documents: csr_array, best: Perplexity, device: str) -> Perplexity:
     """The paper's perplexity, by the mean-field bound, with the log ζ that is known already."""
-    arrays = model.components_, model.intercept_hidden_, model.intercept_visible_
-    p = Parameters(*(torch.as_tensor(array, device=device) for array in arrays))
+    p = _parameters(model, device)
     counts = to_torch(check_counts(documents, "docboltz reproduce"))
     n = counts.lengths.to(device, torch.float64)
     assert best.log_partition is not None

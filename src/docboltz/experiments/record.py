@@ -129,6 +129,8 @@ class Record:
     """Accuracy, or mean average precision where documents have several labels."""
     C: float | None = None
     """Inverse strength of the classifiers' penalty."""
+    halves_found: float | None = None
+    """Share of halves of test documents that find the other half."""
     perplexity: Estimate | None = None
     bound: Estimate | None = None
     """Perplexity by the paper's mean-field bound."""
@@ -167,6 +169,7 @@ class Record:
             ("MAP", "mean_average_precision", 3),
             ("P@10", "precision_at_10", 3),
             ("classification", "classification", 3),
+            ("halves found", "halves_found", 3),
             ("perplexity", "perplexity.value", 1),
         ):
             if (value := self.get(path)) is not None:

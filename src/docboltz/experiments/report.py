@@ -16,14 +16,21 @@ from docboltz.experiments import paper
 from docboltz.experiments.datasets import NOTES
 from docboltz.experiments.pages import render
 from docboltz.experiments.record import Estimate, Record, read_records
-from docboltz.experiments.reproduction import LABELS, PLANS, plan_of
-from docboltz.experiments.summary import ORS, RS, Results, Stat, claims, share, signed
+from docboltz.experiments.reproduction import CHOSEN_FOR_DENSITY, LABELS, PLANS, plan_of
+from docboltz.experiments.summary import (
+    ORS,
+    PAPERS_LATENT_WORDS,
+    RS,
+    Results,
+    Stat,
+    claims,
+    share,
+    signed,
+)
 from docboltz.experiments.trial import Trial
 from docboltz.files import write_text
 
 RETRIEVAL_MODELS = (ORS, RS, "DocNADE", "LDA", "LSI", "TF-IDF")
-FOR_DENSITY = ("RS-density", "ORS-M50-density", "ORS-M100-density")
-DENSITY_MODELS = ("Unigram", RS, "ORS-M50", ORS, *FOR_DENSITY, "LDA", "DocNADE")
 POLICIES = (RS, "ORS-M50", ORS, "ORS-MN", "ORS-M200-N")
 SCORES = ("mean_average_precision", "precision_at_10", "classification")
 TIMES = ("seconds.training", "seconds.inference")
@@ -54,8 +61,8 @@ def write_report(folder: Path) -> Path:
         figures=draw_figures(results, folder),
         missing=_missing(records, plan.trials(n_seeds)),
         machines=_counted(map(_machine, filter(lambda r: r.trained, records.values()))),
-        density_models=DENSITY_MODELS,
-        for_density=FOR_DENSITY,
+        chosen=CHOSEN_FOR_DENSITY,
+        density_models=_density_models,
         policies=POLICIES,
         retrieval_models=RETRIEVAL_MODELS,
         ors=ORS,
@@ -74,6 +81,12 @@ def write_report(folder: Path) -> Path:
     page = folder / "results.md"
     write_text(page, _wrapped(text))
     return page
+
+
+def _density_models(dataset: str) -> list[str]:
+    """The rows of Table 1, and ORS with as many latent words as suit the density."""
+    latent = sorted({*PAPERS_LATENT_WORDS, CHOSEN_FOR_DENSITY[dataset]})
+    return ["Unigram", "RS-density", *(f"ORS-M{m}-density" for m in latent), "LDA", "DocNADE"]
 
 
 def _wrapped(text: str) -> str:

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
@@ -15,13 +15,16 @@ from typing import NamedTuple
 from docboltz.device import choose_device
 from docboltz.errors import InvalidParameter, require
 from docboltz.experiments.datasets import REUTERS, Sources
-from docboltz.experiments.models import Settings
+from docboltz.experiments.models import MODELS, Settings
 from docboltz.experiments.record import Record, read_records
 from docboltz.experiments.running import Log, no_log, run
 from docboltz.experiments.trial import Measures, Trial
 
 DENSITY_TOPICS = 128
 """Table 1 is for this number of topics."""
+CHOSEN = "chosen"
+CHOSEN_FOR_DENSITY = {"20news-2000": 20, REUTERS: 20}
+"""M that suits the density on each dataset: fewer latent words than the paper has."""
 
 
 class Entry(NamedTuple):
@@ -29,24 +32,26 @@ class Entry(NamedTuple):
 
     model: str
     latent_words: int | str = "auto"
-    recipe: str | None = None
-    """Where it is not that of the others."""
-    only_at: int | None = None
-    """The one number of topics it is tried with."""
+    """As `Settings` has it, or CHOSEN."""
+    for_density: bool = False
+    """Whether it is trained for its perplexity alone, and with DENSITY_TOPICS alone."""
+    every_size: bool = True
+    """Whether it is tried with all numbers of topics, not with DENSITY_TOPICS alone."""
 
 
 ENTRIES = (
     Entry("ors", 100),
     Entry("rs"),
     Entry("docnade"),
+    Entry("rs", for_density=True),
+    Entry("ors", CHOSEN, for_density=True),
+    Entry("ors", 100, for_density=True),
+    Entry("ors", 50, for_density=True),
     Entry("ors", 50),
-    Entry("ors", "N", only_at=DENSITY_TOPICS),
+    Entry("ors", "N", every_size=False),
     # With it a document has 129 latent words on average on 20 Newsgroups and 94 on Reuters. The
     # longest document of all has thousands of words.
-    Entry("ors", "200-N", only_at=DENSITY_TOPICS),
-    Entry("rs", recipe="density", only_at=DENSITY_TOPICS),
-    Entry("ors", 50, "density", DENSITY_TOPICS),
-    Entry("ors", 100, "density", DENSITY_TOPICS),
+    Entry("ors", "200-N", every_size=False),
     Entry("lsi"),
     Entry("tfidf"),
     Entry("unigram"),
@@ -65,36 +70,39 @@ class Plan:
     n_seeds: int
     """Seeds unless the user asks for others."""
     recipe: str
+    density_recipe: str
     measures: Measures
+    entries: tuple[Entry, ...] = ENTRIES
     remark: str = ""
     """What the reader of the results has to know about it."""
 
     def trials(self, n_seeds: int) -> list[Trial]:
         """All trials: for each seed, dataset and size the models."""
-        return [
+        every = (
             self._trial(entry, dataset, size, seed)
             for seed in range(n_seeds)
             for dataset in self.datasets
             for size in (*self.sizes, 0)
-            for entry in ENTRIES
-            if self._takes_part(entry, dataset, size, seed)
-        ]
+            for entry in self.entries
+            if self._takes_part(entry, size, seed)
+        )
+        return list(dict.fromkeys(every))  # M that is chosen may be one of the paper's
 
-    def _takes_part(self, entry: Entry, dataset: str, size: int, seed: int) -> bool:
+    def _takes_part(self, entry: Entry, size: int, seed: int) -> bool:
         """Tell whether a model is tried with so many topics, 0 for none, and this seed."""
-        if not Trial(entry.model).info.sized:
+        if not MODELS[entry.model].sized:
             return size == seed == 0
-        if entry.only_at is None:
-            return size > 0
-        # Training for density takes so long that it is done once only.
-        once = seed == 0 and dataset == self.datasets[0]
-        return size == entry.only_at and self.name != "quick" and (not entry.recipe or once)
+        once = entry.for_density or not entry.every_size
+        return size == DENSITY_TOPICS if once else size > 0
 
     def _trial(self, entry: Entry, dataset: str, size: int, seed: int) -> Trial:
-        recipe = entry.recipe or self.recipe
-        settings = Settings(size or DENSITY_TOPICS, recipe, entry.latent_words, seed=seed)
+        latent = CHOSEN_FOR_DENSITY[dataset] if entry.latent_words == CHOSEN else entry.latent_words
+        recipe = self.density_recipe if entry.for_density else self.recipe
+        settings = Settings(size or DENSITY_TOPICS, recipe, latent, seed=seed)
         measures = self.measures
-        if size not in (0, DENSITY_TOPICS):
+        if entry.for_density:
+            measures = replace(measures, retrieval=False, classification=False)
+        elif MODELS[entry.model].softmax or size not in (0, DENSITY_TOPICS):
             measures = Measures(chooses_penalty=measures.chooses_penalty)
         # Variational inference would do without, but the paper's LDA is by Gibbs sampling.
         needs = "tomotopy" if entry.model == "lda" else ""
@@ -110,6 +118,7 @@ PLANS = {
             sizes=(128, 512),
             n_seeds=3,
             recipe="full",
+            density_recipe="density",
             measures=Measures(predicted=1000, longest=1000, bound=True),
         ),
         Plan(
@@ -118,15 +127,18 @@ PLANS = {
             sizes=(128,),
             n_seeds=1,
             recipe="reduced",
+            density_recipe="reduced density",
             measures=Measures(chooses_penalty=False, predicted=200, longest=100, bound=True),
+            entries=tuple(entry for entry in ENTRIES if entry.every_size),
             remark=(
                 "This is a reduced run, `quick`: 20 Newsgroups alone, 128 topics, one seed; "
-                "Replicated and Over-Replicated Softmax with 600 updates of maximum likelihood "
-                "instead of 3,000 and a quarter of the chains, DocNADE with 1,000 instead of "
-                "6,000, LDA with 150 sweeps instead of 500 and 20 sweeps of inference instead of "
-                "100; a fixed penalty of the classifiers; perplexity on at most 200 test documents "
-                "of up to 100 words. It shows that everything works. It is not what the models can "
-                "do."
+                "features of the Replicated and the Over-Replicated Softmax by contrastive "
+                'divergence alone (`recipe="quick"`), their perplexities after 600 updates of '
+                "maximum likelihood instead of 25,000 and with a quarter of the chains; DocNADE "
+                "with 1,000 updates instead of 6,000, LDA with 150 sweeps instead of 500 and 20 "
+                "sweeps of inference instead of 100; a fixed penalty of the classifiers; "
+                "perplexity on at most 200 test documents of up to 100 words. It shows that "
+                "everything works. It is not what the models can do."
             ),
         ),
     )
@@ -151,7 +163,7 @@ def part_of(all_trials: Sequence[Trial], part: str) -> list[Trial]:
     """Every N-th trial from the I-th on, for a part "I/N".
 
     >>> [trial.model for trial in part_of(PLANS["quick"].trials(1), "2/4")]
-    ['rs', 'lda']
+    ['rs', 'ors', 'lda']
     """
     number, _, parts = part.partition("/")
     ok = number.isdecimal() and parts.isdecimal() and 1 <= int(number) <= int(parts)
@@ -211,9 +223,10 @@ def reproduce(
 
 def _expected_seconds(trial: Trial, plan: str, on_gpu: bool) -> float:
     """Roughly how long it takes: a guess from what its steps take on an H200 or a CPU core."""
-    info, longer = trial.info, trial.settings.recipe == "density"
+    info, longer = trial.info, trial.for_density
     if plan == "quick":
-        return {"unigram": 2.0, "tfidf": 45.0, "lsi": 25.0}.get(trial.model, 80.0)
+        usual = 40.0 if info.softmax and not longer else 80.0
+        return {"unigram": 2.0, "tfidf": 45.0, "lsi": 25.0}.get(trial.model, usual)
     if on_gpu:  # other cores do the rest meanwhile
         usual = 25.0 if trial.model == "docnade" else 45.0 if longer else 12.0
         return usual if info.on_device else 0.0

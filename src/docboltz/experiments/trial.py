@@ -19,6 +19,8 @@ class Measures:
     classification: bool = True
     chooses_penalty: bool = True
     """Whether the classifiers' penalty is chosen on training documents, where they are enough."""
+    halves: bool = False
+    """Whether halves of test documents are to find each other; of ORS and RS alone."""
     topics: bool = False
     """Whether the words of its topics are judged."""
     predicted: int = 0
@@ -26,7 +28,7 @@ class Measures:
     longest: int = 1000
     """Words of the longest of them."""
     predicted_seed: int = 0
-    """What they are drawn by: the same for models that are to be compared."""
+    """What they and halves are drawn by: the same for models that are to be compared."""
     bound: bool = False
     """Whether the mean-field bound of a model with latent words, the paper's, is measured too."""
 
@@ -69,6 +71,11 @@ class Trial:
         return self.settings.topics if self.info.sized else 0
 
     @property
+    def for_density(self) -> bool:
+        """Whether it is an ORS or RS whose training makes a density; other models need no such."""
+        return self.info.softmax and self.settings.training.makes_density
+
+    @property
     def variant(self) -> str:
         """The model and what sets it apart from others of its kind, but for its size.
 
@@ -79,7 +86,7 @@ class Trial:
         if self.model == "ors" and self.settings.latent_words != "auto":
             parts.append(f"M{self.settings.latent_words}")
         if self.info.sized and self.settings.recipe not in USUAL_RECIPES:
-            parts.append(self.settings.recipe)
+            parts.append("density" if self.for_density else self.settings.recipe)
         return "-".join(parts)
 
     @property
@@ -93,7 +100,7 @@ class Trial:
         parts = [self.info.title]
         if self.model == "ors" and latent != "auto":
             parts.append(f"M = {latent}")
-        if self.settings.recipe == "density":
+        if self.for_density:
             parts.append("for density")
         return ", ".join(parts)
 

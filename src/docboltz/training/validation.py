@@ -122,21 +122,23 @@ class HeldOut:
     def measure(self, p: Parameters) -> dict[str, float]:
         """What half of each document's words says about the other half, and how free energies lie.
 
-        `halves_found` is the share of halves that find the other half of their document, by the
-        cosine of centred features, among the nearest. `validation_perplexity` is exp of the mean of
-        −log p(word | the document's other half), each document counting once. The free-energy gap
-        is that of held-out documents above training documents, in nats a word: it grows when a
-        model learns its training documents by heart.
+        `validation_perplexity` is exp of the mean of −log p(word | the document's other half), each
+        document counting once. The free-energy gap is that of held-out documents above training
+        documents, in nats a word: it grows when a model learns its training documents by heart.
         """
         gap = self._free_energy(p, self._held) - self._free_energy(p, self._learnt)
         return {
-            "halves_found": self._found(p),
+            "halves_found": self.halves_found(p),
             "validation_perplexity": self._perplexity(p),
             "free_energy_gap": gap,
         }
 
-    def _found(self, p: Parameters) -> float:
-        """Equals share their ranks: a model that cannot tell halves apart finds them by chance."""
+    def halves_found(self, p: Parameters) -> float:
+        """Share of halves that find the other half of their document, by the cosine of centred
+        features, among the nearest.
+
+        Equals share their ranks: a model that cannot tell halves apart finds them by chance.
+        """
         mean = self._features(p, self._learnt).mean(0)
         one, other = (normalize(self._features(p, x) - mean) for x in (self._seen, self._hidden))
         cosines = one @ other.T  # (B, B), at most MOST_DOCUMENTS squared
