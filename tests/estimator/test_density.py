@@ -259,9 +259,9 @@ def test_uncertain_lengths_alone_get_more_particles(fitted, monkeypatch) -> None
 def test_likelihoods_after_contrastive_divergence_alone_warn(fitted) -> None:
     X = corpus(10)
     for call in (fitted.score, fitted.score_samples, fitted.perplexity):
-        with pytest.warns(
-            NoDensityWarning, match="trained for its features.*recipe='density'"
-        ) as (caught):
+        with pytest.warns(NoDensityWarning, match="trained for its features.*recipe='density'") as (
+            caught
+        ):
             call(X)
         assert caught[0].filename == __file__
     tuned = Finetuning(updates=2, rungs=8, bridge=2, sweeps=1)
