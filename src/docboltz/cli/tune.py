@@ -18,8 +18,8 @@ from docboltz.cli.reading import reads_corpus
 @reads_corpus
 @counts_words
 @click.command()
-@option("--topics", "Numbers of topics to try, split by commas.", "64,128,256")
-@option("--latent", "Numbers of latent words to try; 0 is the Replicated Softmax.", "0,50,100")
+@option("--topics", "Numbers of topics to try, split by commas.", "32,64,128,256")
+@option("--latent", "Numbers of latent words to try; 0 is the Replicated Softmax.", "50,100")
 @option(
     "--by",
     "halves needs no labels: how many halves of documents find the other half of theirs.",
@@ -88,7 +88,7 @@ def tune(
         print_json({**found.to_dict(), "command": command, "read": documents.report.to_dict()})
     else:
         print_table(None, *table(found))
-        fewest = ", the fewest that find nearly as many" if found.by == "halves" else ""
+        fewest = ", the fewest that find four fifths of the most" if found.by == "halves" else ""
         print(f"\nBest by {found.by}: {n_topics} topics{fewest}; {n_latent} latent words")
         print(f"Use it: {command}")
     if found.interrupted:

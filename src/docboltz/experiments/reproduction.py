@@ -225,8 +225,9 @@ def _expected_seconds(trial: Trial, plan: str, on_gpu: bool) -> float:
     """Roughly how long it takes: a guess from what its steps take on an H200 or a CPU core."""
     info, longer = trial.info, trial.for_density
     if plan == "quick":
-        usual = 40.0 if info.softmax and not longer else 80.0
-        return {"unigram": 2.0, "tfidf": 45.0, "lsi": 25.0}.get(trial.model, usual)
+        softmax = 90.0 if longer else 55.0
+        others = {"unigram": 2.0, "tfidf": 45.0, "lsi": 25.0}
+        return softmax if info.softmax else others.get(trial.model, 80.0)
     if on_gpu:  # other cores do the rest meanwhile
         usual = 25.0 if trial.model == "docnade" else 45.0 if longer else 12.0
         return usual if info.on_device else 0.0
