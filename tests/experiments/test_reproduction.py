@@ -103,7 +103,8 @@ def test_every_model_from_documents_to_report(tmp_path, sources, tiny):
     assert set(records) == {trial.name for trial in ALL}
     ors = records["20news-2000_ORS-M100_F128_seed0"]
     assert ors.mean_latent_words == ors.settings["latent_words"] == 100
-    assert (ors.perplexity, ors.bound, ors.notes) == (None, None, ())
+    assert (ors.perplexity, ors.bound) == (None, None)
+    assert all("fewer than 128 topics" in note for note in ors.notes), "60 documents are few"
     density = records["20news-2000_ORS-M100-density_F128_seed0"]
     assert density.bound.value >= density.perplexity.value > 1
     assert density.bound.method == "bound"
