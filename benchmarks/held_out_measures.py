@@ -117,17 +117,16 @@ def print_correlations(found: Found, names: list[str]) -> None:
 
 def print_choices(found: Found, names: list[str]) -> None:
     """What the rules choose, and what that costs."""
-    tolerance = Validation().tolerance
     print("\n| chosen | strength, updates | MAP P@10 | first, 128 topics | MAP by topics | tune |")
     print("|---|---|---|---|---|---|")
     for name in names:
         own = {t: m for t, m in found.items() if t.collection == name}
         looks = [
-            Look(t.strength, t.finetuning, m["halves_found"])
+            Look(t.strength, t.finetuning, m["halves_found"], -m["perplexity"])
             for t, m in own.items()
             if t.topics == 128
         ]
-        best = choose(sorted(looks, key=lambda k: (k.strength, k.finetuning)), tolerance)
+        best = choose(sorted(looks, key=lambda k: (k.strength, k.finetuning)), Validation())
         chosen = own[Trial(name, 128, best.strength, best.finetuning)]
         first = own[Trial(name)]
         sizes = {t.topics: m for t, m in own.items() if t.strength == 1 and not t.finetuning}

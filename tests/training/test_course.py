@@ -15,7 +15,12 @@ def corpus(n: int) -> Any:
     return of_many_kinds(n, 30, seed=0).numpy()
 
 
-LOOKS = [Look(1, 0, 0.50), Look(1, 100, 0.60), Look(1, 200, 0.58), Look(2, 0, 0.55)]
+LOOKS = [
+    Look(1, 0, 0.50, 900),
+    Look(1, 100, 0.60, 700),
+    Look(1, 200, 0.58, 650),
+    Look(2, 0, 0.55, 950),
+]
 
 
 @pytest.mark.parametrize(
@@ -24,22 +29,31 @@ LOOKS = [Look(1, 0, 0.50), Look(1, 100, 0.60), Look(1, 200, 0.58), Look(2, 0, 0.
 def test_the_model_held_back_most_then_tuned_longest_is_chosen(
     tolerance: float, expected: tuple[int, int]
 ) -> None:
-    chosen = choose(LOOKS, tolerance)
+    chosen = choose(LOOKS, Validation(tolerance=tolerance))
     assert (chosen.strength, chosen.finetuning) == expected
 
 
 def test_where_nothing_is_found_nothing_is_changed() -> None:
-    assert choose([Look(1, 0, 0.0), Look(1, 100, 0.0), Look(2, 0, 0.0)], 0.1) == Look(1, 0, 0.0)
+    nothing = [Look(1, 0, 0.0, 9), Look(1, 100, 0.0, 8), Look(2, 0, 0.0, 7)]
+    assert choose(nothing, Validation()) == nothing[0]
+
+
+def test_by_perplexity_the_lowest_is_chosen() -> None:
+    assert choose(LOOKS, Validation(by="perplexity")) == LOOKS[2]
 
 
 def test_the_looks_that_count_are_the_end_of_pretraining_and_all_of_fine_tuning() -> None:
     history = [
-        {"phase": "Pretraining", "update": 100, "halves_found": 0.1},
-        {"phase": "Pretraining", "update": 130, "halves_found": 0.2},
-        {"phase": "Fine-tuning", "update": 100, "halves_found": 0.3},
-        {"phase": "Fine-tuning", "update": 130, "halves_found": 0.4},
+        {"phase": "Pretraining", "update": 100, "halves_found": 0.1, "validation_perplexity": 9.0},
+        {"phase": "Pretraining", "update": 130, "halves_found": 0.2, "validation_perplexity": 9.0},
+        {"phase": "Fine-tuning", "update": 100, "halves_found": 0.3, "validation_perplexity": 9.0},
+        {"phase": "Fine-tuning", "update": 130, "halves_found": 0.4, "validation_perplexity": 9.0},
     ]
-    assert looks_of(history, 2.0) == [Look(2, 0, 0.2), Look(2, 100, 0.3), Look(2, 130, 0.4)]
+    assert looks_of(history, 2.0) == [
+        Look(2, 0, 0.2, 9),
+        Look(2, 100, 0.3, 9),
+        Look(2, 130, 0.4, 9),
+    ]
 
 
 def model(validation: Validation | None, **changes: object) -> OverReplicatedSoftmax:
@@ -56,7 +70,7 @@ def test_what_was_chosen_is_learnt_from_all_documents() -> None:
     """The same as if the choice had been given by hand."""
     X = corpus(300)
     fitted = model(Validation(strengths=(1, 3), tolerance=0.5)).fit(X)
-    chosen = choose(fitted.looks_, 0.5)
+    chosen = choose(fitted.looks_, Validation(tolerance=0.5))
     decay = OverReplicatedSoftmax(8, pretraining=Pretraining(updates=1)).fit(X).pretraining_
     assert fitted.pretraining_.weight_decay == pytest.approx(
         chosen.strength * (decay.weight_decay or 0)
@@ -71,7 +85,7 @@ def test_what_was_chosen_is_learnt_from_all_documents() -> None:
 
 def test_stronger_decay_is_tried_until_it_finds_too_few(monkeypatch: pytest.MonkeyPatch) -> None:
     found = {1.0: 0.50, 2.0: 0.49, 4.0: 0.30}
-    scripted = lambda history, strength: [Look(strength, 0, found[strength])]  # noqa: E731
+    scripted = lambda history, strength: [Look(strength, 0, found[strength], 9)]  # noqa: E731
     monkeypatch.setattr("docboltz.training.course.looks_of", scripted)
     fitted = model(Validation(strengths=(1, 2, 4, 8)), finetuning=None).fit(corpus(300))
     assert [look.strength for look in fitted.looks_] == [1, 2, 4]
@@ -85,6 +99,17 @@ def test_a_trial_that_diverges_in_fine_tuning_is_judged_by_what_came_before() ->
     assert fitted.finetuning_ is None
 
 
+def test_a_density_is_tuned_for_as_long_as_it_predicts_better() -> None:
+    """60 documents of a kind are soon learnt by heart: held-out ones stop that."""
+    tuned = Finetuning(updates=400, rungs=16, bridge=4, batch_size=64, learning_rate=0.02)
+    by = Validation(by="perplexity", strengths=(1,), fewest=50)
+    fitted = model(by, finetuning=tuned).fit(corpus(60))
+    perplexity = {look.finetuning: look.perplexity for look in fitted.looks_}
+    best = min(perplexity, key=perplexity.__getitem__)
+    assert (fitted.finetuning_.updates if fitted.finetuning_ else 0) == best < 400
+    assert perplexity[400] > perplexity[best]
+
+
 def test_few_documents_are_all_learnt_from_by_a_recipe() -> None:
     few = OverReplicatedSoftmax(4, recipe="full", random_state=0, device="cpu")
     few.set_params(pretraining__updates=5, finetuning__updates=5)
@@ -93,5 +118,7 @@ def test_few_documents_are_all_learnt_from_by_a_recipe() -> None:
 
 
 def test_the_choice_is_put_into_words() -> None:
-    assert "2.5 times the usual weight decay and 100 updates" in report(LOOKS, Look(2.5, 100, 0.5))
+    assert "2.5 times the usual weight decay and 100 updates" in report(
+        LOOKS, Look(2.5, 100, 0.5, 9)
+    )
     assert report(LOOKS[:1], LOOKS[0]) == "Held-out documents chose the usual weight decay."

@@ -287,6 +287,8 @@ def test_a_hopeless_model_has_a_number_too() -> None:
         {"strengths": 2.0},
         {"tolerance": 1.0},
         {"tolerance": -0.1},
+        {"by": "luck"},
+        {"fewest": 1},
     ],
     ids=str,
 )

@@ -30,6 +30,9 @@ class Look:
     finetuning: int
     """Updates of fine-tuning so far; 0 is the pretrained model."""
     halves_found: float
+    """Share of halves of held-out documents that find the other half."""
+    perplexity: float
+    """Of one half of a held-out document given the other, per word."""
 
 
 def looks_of(history: History, strength: float) -> list[Look]:
@@ -37,30 +40,42 @@ def looks_of(history: History, strength: float) -> list[Look]:
     tuned = [e for e in history if e["phase"] == MaximumLikelihood.name]
     pretrained = [e for e in history if e not in tuned][-1:]
     return [
-        Look(strength, entry["update"] if entry in tuned else 0, entry["halves_found"])
+        Look(
+            strength,
+            entry["update"] if entry in tuned else 0,
+            entry["halves_found"],
+            entry["validation_perplexity"],
+        )
         for entry in [*pretrained, *tuned]
     ]
 
 
-def choose(looks: Sequence[Look], tolerance: float) -> Look:
+def choose(looks: Sequence[Look], validation: Validation) -> Look:
     """The model held back most, then tuned longest, of those that find nearly as much as the best.
+
+    Or, by perplexity, the model with the lowest.
 
     Where none finds anything, held-out documents have nothing to say, and the first look is taken.
 
-    >>> choose([Look(1, 0, 0.50), Look(1, 100, 0.52), Look(2, 0, 0.50), Look(2, 100, 0.40)], 0.05)
-    Look(strength=2, finetuning=0, halves_found=0.5)
+    >>> looks = [Look(1, 0, 0.50, 900), Look(1, 100, 0.52, 800), Look(2, 0, 0.50, 950)]
+    >>> choose(looks, Validation()) == looks[2]
+    True
+    >>> choose(looks, Validation(by="perplexity")) == looks[1]
+    True
     """
+    if validation.by == "perplexity":
+        return min(looks, key=lambda look: look.perplexity)
     best = max(look.halves_found for look in looks)
     if best == 0:
         return looks[0]
-    good = [look for look in looks if look.halves_found >= (1 - tolerance) * best]
+    good = [look for look in looks if look.halves_found >= (1 - validation.tolerance) * best]
     return max(good, key=lambda look: (look.strength, look.finetuning))
 
 
 def report(looks: Sequence[Look], chosen: Look) -> str:
     """What held-out documents chose, to a person.
 
-    >>> looks = [Look(1, 0, 0.50), Look(1, 100, 0.52)]
+    >>> looks = [Look(1, 0, 0.50, 900), Look(1, 100, 0.52, 800)]
     >>> report(looks, looks[0])
     'Held-out documents chose the usual weight decay and no fine-tuning, which does not help here.'
     """
@@ -114,7 +129,7 @@ class Course:
         tried = sorted({look.strength for look in self.looks})
         if len(tried) == len(v.strengths):
             return None
-        if tried and choose(self.looks, v.tolerance).strength < tried[-1]:
+        if tried and choose(self.looks, v).strength < tried[-1]:
             return None
         return v.strengths[len(tried)]
 
@@ -122,7 +137,7 @@ class Course:
     def chosen(self) -> Look | None:
         """What held-out documents chose, once they have."""
         v = self._validation
-        return None if v is None or self.strength is not None else choose(self.looks, v.tolerance)
+        return None if v is None or self.strength is not None else choose(self.looks, v)
 
     def go(self, show: Callable[[str], Any]) -> None:
         """Go through what is left. `show` opens a progress bar for a phase."""

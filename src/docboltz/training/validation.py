@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -51,6 +51,9 @@ class Validation(ShortRepr):
     finds too few halves."""
     tolerance: float = 0.06
     """How many of the halves that the best model finds may be lost, as a share of them."""
+    by: Literal["halves", "perplexity"] = "halves"
+    """What is to be good: features, by the halves they find, or the density, by how well one half
+    of a document predicts the other. By perplexity the best look is chosen, and no other."""
     fewest: int = 100
     """With fewer documents of two words and more nothing is held out: they would be too few to
     choose by."""
@@ -66,6 +69,13 @@ class Validation(ShortRepr):
         ok = is_number(self.tolerance) and 0 <= self.tolerance < 1
         require(
             ok, "Validation", "tolerance", "a number from 0 up to, not including, 1", self.tolerance
+        )
+        require(
+            self.by in ("halves", "perplexity"),
+            "Validation",
+            "by",
+            "'halves' or 'perplexity'",
+            self.by,
         )
         ok = is_whole(self.fewest) and self.fewest >= 2
         require(ok, "Validation", "fewest", "a whole number of at least 2", self.fewest)
