@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import random
 from pathlib import Path
 
 import pytest
+
+# Tests start many processes: each would compile the package anew where its bytecode is not kept.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 collect_ignore = ["docs/docstrings.py"]  # it extends the tool that builds the site
 

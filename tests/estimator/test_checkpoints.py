@@ -66,7 +66,7 @@ def assert_same_bits(a: OverReplicatedSoftmax, b: OverReplicatedSoftmax) -> None
     assert a.looks_ == b.looks_
 
 
-@pytest.mark.parametrize("updates", [1, 100, 131, 185, RUN, RUN + 1, 2 * RUN + 77, 3 * RUN - 5])
+@pytest.mark.parametrize("updates", [1, 131, RUN, RUN + 100, 3 * RUN - 5])
 def test_a_stopped_fit_goes_on_to_the_same_bits(
     tmp_path, monkeypatch, updates: int, device: str
 ) -> None:
@@ -98,6 +98,7 @@ def test_a_killed_fit_goes_on_to_the_same_bits(tmp_path, device: str) -> None:
     """kill -9 at whatever moment: what is on disk is whole, and goes on to the same bits."""
     X, folder = corpus(200), tmp_path / "run"
     long = {"pretraining": Pretraining(updates=800, more_steps_every=200), "device": device}
+    long["validation"] = None  # trials are stopped and taken up above
     program = (
         "import docboltz.training.run as run\n"
         "from docboltz import Pretraining\n"
