@@ -34,7 +34,8 @@ def sample_words(probabilities: Tensor, n: Tensor, *, generator: torch.Generator
     cumulative = probabilities.double().cumsum(1)  # (B, K)
     # One increasing sequence for the whole batch: document i owns the interval [i, i + 1).
     document = torch.arange(B, device=n.device, dtype=torch.float64)
-    ladder = (cumulative / cumulative[:, -1:] + document[:, None]).view(-1)  # (BK,)
+    cumulative.div_(cumulative[:, -1:].clone()).add_(document[:, None])
+    ladder = cumulative.view(-1)  # (BK,)
     owner = torch.repeat_interleave(document, n)  # (ΣN,)
     uniform = torch.rand(len(owner), dtype=torch.float64, device=n.device, generator=generator)
     # owner + uniform may round up to owner + 1, where the next document begins: stay below it.
@@ -73,6 +74,8 @@ def sample_word_shares(logits: Tensor, n: Tensor, *, generator: Random) -> Count
         return kernels.draw_word_shares(logits, n, generator)
     g, probabilities = kernels.generator_of(generator), torch.softmax(logits, 1)
     if float(n.double().mean()) <= max(logits.shape[1], FEW):
-        return sample_words(probabilities, n, generator=g).shares()
+        drawn, n = sample_words(probabilities, n, generator=g), n.long()
+        share = torch.repeat_interleave(1 / n.to(logits.dtype), n)  # SparseCounts.shares
+        return SparseCounts(drawn.starts, drawn.words, share, drawn.n_words)
     counts = sample_word_counts(probabilities, n, generator=g)
     return (counts / counts.sum(1, keepdim=True)).to(logits.dtype)
