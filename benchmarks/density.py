@@ -2,8 +2,9 @@
 
     python benchmarks/development.py --data FOLDER --out COUNTS
     python benchmarks/density.py --counts COUNTS --workers 8                    # M, to choose by
-    python benchmarks/density.py --counts COUNTS --latent 20 --updates 12500 25000 50000
+    python benchmarks/density.py --counts COUNTS --latent 20 --updates 25000 50000
     python benchmarks/density.py --counts COUNTS --latent 20 --decays 0.6 1.2 2.4
+    python benchmarks/density.py --counts COUNTS --latent 20 --tuning-decays 1e-5 1e-4
 
 Trains the recipe "density" on the training part of 20 Newsgroups (2,000 words) and of Reuters
 without their validation documents, and prints the perplexity of 500 of these, of at most 1,000
@@ -37,6 +38,7 @@ class Trial(NamedTuple):
     collection: str
     latent_words: int
     decay: float
+    tuning_decay: float
     updates: int
     seed: int
 
@@ -51,7 +53,10 @@ def measure(trial: Trial, *, counts: Path, topics: int, device: str) -> dict[str
     settings: dict[str, Any] = {
         "pretraining": replace(recipe["pretraining"], weight_decay=trial.decay),
         "finetuning": replace(
-            tuned, updates=trial.updates, halve_after=max(1.0, pace * tuned.halve_after)
+            tuned,
+            updates=trial.updates,
+            halve_after=max(1.0, pace * tuned.halve_after),
+            weight_decay=trial.tuning_decay,
         ),
         "random_state": trial.seed,
         "device": device,
@@ -76,17 +81,19 @@ def main() -> None:
     parser.add_argument("--collections", nargs="*", default=COLLECTIONS, choices=COLLECTIONS)
     parser.add_argument("--latent", nargs="*", type=int, default=[0, 5, 10, 20, 50])
     parser.add_argument("--decays", nargs="*", type=float, default=[1.2])
-    parser.add_argument("--updates", nargs="*", type=int, default=[25_000])
+    parser.add_argument("--tuning-decays", nargs="*", type=float, default=[1e-5])
+    parser.add_argument("--updates", nargs="*", type=int, default=[50_000])
     parser.add_argument("--topics", type=int, default=128)
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--device", default="auto")
     given = parser.parse_args()
     trials = [
-        Trial(name, m, decay, updates, seed)
+        Trial(name, m, decay, tuning_decay, updates, seed)
         for updates in sorted(given.updates, reverse=True)  # the longest first
         for name in reversed(given.collections)
         for decay in given.decays
+        for tuning_decay in given.tuning_decays
         for m in given.latent
         for seed in range(given.seeds)
     ]
@@ -96,8 +103,8 @@ def main() -> None:
         results[trial] = found
         print(json.dumps({**trial._asdict(), **found}), flush=True)
     errors = "± documents / estimate / log ζ"
-    print(f"\n| collection | M | decay | updates | seed | perplexity | {errors} |")
-    print("|---|---|---|---|---|---|---|")
+    print(f"\n| collection | M | decay | in tuning | updates | seed | perplexity | {errors} |")
+    print("|---|---|---|---|---|---|---|---|")
     for trial in sorted(results):
         value, parts = results[trial]["perplexity"], results[trial]["errors"]
         cells = [*map(str, trial), f"{value:.1f}", " / ".join(f"{e:.1f}" for e in parts)]

@@ -130,7 +130,7 @@ def print_choices(found: Found, names: list[str]) -> None:
         chosen = own[Trial(name, 128, best.strength, best.finetuning)]
         first = own[Trial(name)]
         sizes = {t.topics: m for t, m in own.items() if t.strength == 1 and not t.finetuning}
-        enough = (1 - TOLERANCE) * max(m["halves_found"] for m in sizes.values())
+        enough = max(m["halves_found"] for m in sizes.values()) - TOLERANCE
         tuned = min(f for f, m in sizes.items() if m["halves_found"] >= enough)
         cells = [
             f"{best.strength:g}, {best.finetuning}",

@@ -64,7 +64,7 @@ def test_the_full_run_has_every_row_of_the_tables(dataset):
 
 def test_the_quick_run_is_one_of_each():
     features = ["ORS-M100", "RS", "DocNADE"]
-    densities = ["RS-density", "ORS-M20-density", "ORS-M100-density", "ORS-M50-density"]
+    densities = ["RS-density", "ORS-M10-density", "ORS-M100-density", "ORS-M50-density"]
     others = ["ORS-M50", "LSI", "LDA", "TF-IDF", "Unigram"]
     assert [trial.variant for trial in ALL] == features + densities + others
     assert {(t.dataset, t.topics or 128, t.settings.seed) for t in ALL} == {("20news-2000", 128, 0)}

@@ -44,13 +44,13 @@ def test_tuning_needs_no_labels():
     ("shares", "best"),
     [
         ({(32, 0): 0.25, (32, 50): 0.24, (64, 0): 0.31, (64, 50): 0.30}, (32, 0)),
-        ({(32, 0): 0.23, (64, 0): 0.28, (64, 50): 0.30, (128, 0): 0.30}, (64, 50)),
+        ({(32, 0): 0.21, (64, 0): 0.28, (64, 50): 0.30, (128, 0): 0.30}, (64, 50)),
         ({(32, 0): 0.10, (64, 0): 0.20, (128, 0): 0.40, (128, 50): None}, (128, 0)),
         ({(32, 0): 0.0, (64, 0): 0.0}, (32, 0)),
     ],
     ids=["the smallest", "one between", "the largest", "nothing found"],
 )
-def test_the_fewest_topics_that_find_four_fifths_of_the_most_halves(shares, best):
+def test_the_fewest_topics_that_find_nearly_as_many_halves_as_any(shares, best):
     records = [
         Record(Trial("ors", Settings(f, "quick", m)), "", halves_found=found)
         for (f, m), found in shares.items()

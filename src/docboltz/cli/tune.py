@@ -88,7 +88,9 @@ def tune(
         print_json({**found.to_dict(), "command": command, "read": documents.report.to_dict()})
     else:
         print_table(None, *table(found))
-        fewest = ", the fewest that find four fifths of the most" if found.by == "halves" else ""
+        fewest = (
+            ", the fewest that find nearly as many halves as any" if found.by == "halves" else ""
+        )
         print(f"\nBest by {found.by}: {n_topics} topics{fewest}; {n_latent} latent words")
         print(f"Use it: {command}")
     if found.interrupted:

@@ -23,7 +23,7 @@ from docboltz.experiments.trial import Measures, Trial
 DENSITY_TOPICS = 128
 """Table 1 is for this number of topics."""
 CHOSEN = "chosen"
-CHOSEN_FOR_DENSITY = {"20news-2000": 20, REUTERS: 20}
+CHOSEN_FOR_DENSITY = {"20news-2000": 10, REUTERS: 10}
 """M that suits the density on each dataset: fewer latent words than the paper has."""
 
 
@@ -134,7 +134,7 @@ PLANS = {
                 "This is a reduced run, `quick`: 20 Newsgroups alone, 128 topics, one seed; "
                 "features of the Replicated and the Over-Replicated Softmax by contrastive "
                 'divergence alone (`recipe="quick"`), their perplexities after 600 updates of '
-                "maximum likelihood instead of 25,000 and with a quarter of the chains; DocNADE "
+                "maximum likelihood instead of 50,000 and with a quarter of the chains; DocNADE "
                 "with 1,000 updates instead of 6,000, LDA with 150 sweeps instead of 500 and 20 "
                 "sweeps of inference instead of 100; a fixed penalty of the classifiers; "
                 "perplexity on at most 200 test documents of up to 100 words. It shows that "

@@ -43,7 +43,7 @@ RECIPES: dict[str, Recipe] = {
     # were held back more.
     "density": {
         "pretraining": Pretraining(max_passes=MAX_PASSES, weight_decay=1.2),
-        "finetuning": Finetuning(updates=25_000, halve_after=5000, gibbs_steps=3),
+        "finetuning": Finetuning(updates=50_000, halve_after=10_000, gibbs_steps=3),
         "validation": None,
     },
     # Section 4.2: CD-1 to CD-20, and chains that start at the documents. The paper gives neither

@@ -46,10 +46,10 @@ class Validation(ShortRepr):
 
     share: float = 0.2
     """Share of the documents that is held out, chosen at random; 2,000 of them at most."""
-    strengths: tuple[float, ...] = (1.0, 1.6, 2.5, 4.0)
+    strengths: tuple[float, ...] = (1.0, 1.6, 2.5)
     """What the weight decay is multiplied by, weakest first. Stronger ones are tried until one
     finds too few halves."""
-    tolerance: float = 0.06
+    tolerance: float = 0.08
     """How many of the halves that the best model finds may be lost, as a share of them."""
     by: Literal["halves", "perplexity"] = "halves"
     """What is to be good: features, by the halves they find, or the density, by how well one half
