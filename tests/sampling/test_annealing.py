@@ -41,7 +41,7 @@ def test_every_length_is_within_its_error(seed: int, F: int, scale: float, devic
 
 def test_errors_are_those_of_many_runs() -> None:
     """The spread of 50 runs and their mean reported error agree within a factor of 1.5."""
-    p, d = model(3), torch.tensor([3.0, 20, 100, 500]).double()
+    p, d = model(3), torch.tensor([3.0, 20, 100]).double()
     runs = [anneal(p, d, particles=64, generator=seeded(s)) for s in range(50)]
     spread = torch.stack([run.value for run in runs]).std(0)
     reported = torch.stack([run.error for run in runs]).square().mean(0).sqrt()

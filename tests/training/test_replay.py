@@ -113,7 +113,11 @@ def test_a_replayed_run_is_finite_and_repeats_with_its_seed(make: Callable[[], P
     for name, tensor in state(one).items():
         assert torch.equal(tensor, state(other)[name]), name
         assert tensor.isfinite().all(), name
-    assert not torch.equal(one.learnt.W, trained(make, torch.float32, seed=1).learnt.W)
+
+
+def test_another_seed_is_another_run() -> None:
+    one, other = (trained(pretraining, torch.float32, seed=seed) for seed in (0, 1))
+    assert not torch.equal(one.learnt.W, other.learnt.W)
 
 
 @PHASES
