@@ -371,16 +371,14 @@ def test_climb_is_a_step_with_momentum_and_decay(
 # ---- all together ----
 
 
-@pytest.mark.parametrize("steps", [1, 2])
-def test_contrastive_divergence_is_its_exact_expectation(
-    steps: int, plain: Callable[..., Tensor]
-) -> None:
-    """Nine entries beyond 5.5 standard errors of 30 groups: by chance in 6 of 100,000 runs.
+def test_contrastive_divergence_is_its_exact_expectation(plain: Callable[..., Tensor]) -> None:
+    """Nine entries beyond 5.5 standard errors of 20 groups: by chance in 24 of 100,000 runs.
 
     Shares of 20 words are near enough to normal for groups of five documents.
     """
+    steps = 2  # the second starts where the first ends
     p, document, m = random_parameters(3, 3, scale=0.1), torch.tensor([10.0, 8, 2]).double(), 30.0
-    on_device, g, groups, B = p.to(DEVICE), generator(), 30, 2000 if ON_GPU else 5
+    on_device, g, groups, B = p.to(DEVICE), generator(), 20, 2000 if ON_GPU else 5
     shares = (document / 20).to(DEVICE).expand(B, 3).contiguous()
     n = torch.full((B,), 20.0, device=DEVICE, dtype=torch.float64)
     batch = Batch(shares, n, n + m)
