@@ -59,30 +59,89 @@ class Hit:
 
 
 @dataclass(frozen=True)
+class Example:
+    """A document that is typical of a topic."""
+
+    id: str
+    text: str
+    """Its beginning."""
+
+
+@dataclass(frozen=True)
 class Topic:
-    """What one topic unit stands for."""
+    """Something that documents of the collection are about."""
 
     number: int
-    """Its row in `components_`."""
+    name: str
     words: tuple[str, ...]
-    """The words that set documents with the topic apart from those without, clearest first."""
-    sharpness: float
-    """KL divergence, in bits, of the words of documents with the topic from those without."""
-    activity: float
-    """Its mean probability over the training documents."""
+    """What its documents have more often than others, clearest first."""
+    expected: tuple[str, ...]
+    """What the model expects of such documents."""
+    parent: int | None
+    """Number of the broader topic it belongs to; None at the top."""
+    level: int
+    """0 at the top."""
+    documents: int
+    share: float
+    """Of all documents."""
+    labels: tuple[tuple[str, float], ...]
+    """Labels that most of its documents have, with their shares."""
+    examples: tuple[Example, ...]
 
     @classmethod
     def of_dict(cls, saved: dict[str, Any]) -> Topic:
         """The topic that `to_dict` described."""
+        rest = {key: saved[key] for key in ("name", "parent", "level", "documents", "share")}
+        return cls(
+            number=int(saved["topic"]),
+            words=strings(saved["words"]),
+            expected=strings(saved["expected"]),
+            labels=tuple((str(each["label"]), float(each["share"])) for each in saved["labels"]),
+            examples=tuple(Example(**each) for each in saved["examples"]),
+            **rest,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as JSON can hold it."""
+        return {
+            "topic": self.number,
+            "name": self.name,
+            "parent": self.parent,
+            "level": self.level,
+            "documents": self.documents,
+            "share": self.share,
+            "words": list(self.words),
+            "expected": list(self.expected),
+            "labels": [{"label": label, "share": share} for label, share in self.labels],
+            "examples": [asdict(example) for example in self.examples],
+        }
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What one unit of the model stands for: one of its features."""
+
+    number: int
+    """Its row in `components_`."""
+    words: tuple[str, ...]
+    """The words that set documents with the unit on apart from those without, clearest first."""
+    sharpness: float
+    """KL divergence, in bits, of the words of documents with the unit on from those without."""
+    activity: float
+    """Its mean probability over the training documents."""
+
+    @classmethod
+    def of_dict(cls, saved: dict[str, Any]) -> Unit:
+        """The unit that `to_dict` described."""
         numbers = float(saved["sharpness"]), float(saved["activity"])
         if not all(map(math.isfinite, numbers)):
-            raise ValueError("sharpness and activity of a topic are finite")
-        return cls(int(saved["topic"]), strings(saved["words"]), *numbers)
+            raise ValueError("sharpness and activity of a unit are finite")
+        return cls(int(saved["unit"]), strings(saved["words"]), *numbers)
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as JSON can hold it, by the names of the table."""
         figures = {"sharpness": self.sharpness, "activity": self.activity}
-        return {"topic": self.number, **figures, "words": list(self.words)}
+        return {"unit": self.number, **figures, "words": list(self.words)}
 
 
 @dataclass(frozen=True)
@@ -162,12 +221,31 @@ class Hits(Answer[Hit]):
 
 
 class Topics(Answer[Topic]):
-    """What topic units stand for."""
+    """Topics of a collection, each before those it is made of."""
 
-    figures: ClassVar[Columns] = dict.fromkeys(("topic", "sharpness", "activity"), "right")
-    columns: ClassVar[Columns] = {**figures, "words": "left"}
+    columns: ClassVar[Columns] = {
+        "topic": "right", "share": "right", "name": "left", "more words": "left",
+        "labels": "left", "typical document": "cut",
+    }  # fmt: skip
 
     def row(self, item: Topic, mark: Mark, clean: Clean) -> list[str]:
+        """Number, share, name, words that are not in it, labels, and one document."""
+        indent = "  " * (item.level - min(topic.level for topic in self))
+        named = set(item.name.split(", "))
+        more = " ".join(word for word in item.words if word not in named)
+        labels = ", ".join(f"{label} {share:.0%}" for label, share in item.labels)
+        text = item.examples[0].text[:SHOWN_CHARACTERS] if item.examples else ""
+        figures = [str(item.number), f"{item.share:.1%}"]
+        return [*figures, indent + clean(item.name), clean(more), clean(labels), clean(text)]
+
+
+class Units(Answer[Unit]):
+    """What units of the model stand for."""
+
+    figures: ClassVar[Columns] = dict.fromkeys(("unit", "sharpness", "activity"), "right")
+    columns: ClassVar[Columns] = {**figures, "words": "left"}
+
+    def row(self, item: Unit, mark: Mark, clean: Clean) -> list[str]:
         """Number, sharpness, activity and words."""
         figures = [str(item.number), f"{item.sharpness:.2f}", f"{item.activity:.0%}"]
         return [*figures, clean(" ".join(item.words))]

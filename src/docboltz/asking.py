@@ -1,4 +1,4 @@
-"""Questions to a fitted model: search, similar, words, topics. Neither torch nor scikit-learn here.
+"""Questions to a fitted model: search, similar, words, units. Neither torch nor scikit-learn here.
 
 They take seconds to import, and fast inference is a sparse product and a sigmoid.
 """
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from docboltz.answers import ExpectedWord, ExpectedWords, Hit, Hits, Topic, Topics, find_matches
+from docboltz.answers import ExpectedWord, ExpectedWords, Hit, Hits, Unit, Units, find_matches
 from docboltz.corpus.counting import count
 from docboltz.corpus.counts import Corpus
 from docboltz.corpus.document import Document
@@ -55,12 +55,12 @@ class Asking:
         self.analysis = TextAnalysis.from_dict(text["analysis"])
         self.vocabulary = Vocabulary(strings(text["vocabulary"]), strings(text["forms"]))
         self.reading = ReadOptions.from_dict(text["reading"])
-        self._topics = tuple(map(Topic.of_dict, text["topics"]))
+        self._units = tuple(map(Unit.of_dict, text["units"]))
         self._light = LightModel.of(arrays, settings)
         F, K = self._light.W.shape
-        if (len(self._topics), len(self.vocabulary)) != (F, K):
+        if (len(self._units), len(self.vocabulary)) != (F, K):
             raise ValueError(
-                f"{len(self._topics)} topics and {len(self.vocabulary)} words for {F} × {K} weights"
+                f"{len(self._units)} units and {len(self.vocabulary)} words for {F} × {K} weights"
             )
         self.path = None if path is None else Path(path).absolute()
         self._arrays, self._settings = arrays, settings
@@ -104,14 +104,18 @@ class Asking:
         found = [ExpectedWord(forms[k], float(p), float(lift)) for k, p, lift in expected]
         return ExpectedWords(found, title=repr(text), unknown=self.unknown_words(text))
 
-    def topics(self, n: int | None = None, *, words: int = 10) -> Topics:
-        """All topics, sharpest first; or up to n that do not repeat each other's first words."""
-        require_count(words, "TextModel.topics", "words")
+    def units(self, n: int | None = None, *, words: int = 10) -> Units:
+        """All units, sharpest first; or up to n that do not repeat each other's first words.
+
+        A unit is a feature of `transform`, part of a code that many of them make together: what
+        documents are about shows in `topics`.
+        """
+        require_count(words, "TextModel.units", "words")
         if n is not None:
-            require_count(n, "TextModel.topics", "n")
-        found = distinct_topics(self._topics, n)
-        cut = (Topic(t.number, t.words[:words], t.sharpness, t.activity) for t in found)
-        return Topics(cut, title=f"{self.n_topics} topics")
+            require_count(n, "TextModel.units", "n")
+        found = distinct_units(self._units, n)
+        cut = (Unit(u.number, u.words[:words], u.sharpness, u.activity) for u in found)
+        return Units(cut, title=f"{self.n_units} units")
 
     def count(self, texts: Any) -> Corpus:
         """Count the words of texts; words outside the vocabulary are left out."""
@@ -131,9 +135,9 @@ class Asking:
         return [word for word, term in terms if term is not None and term not in self.vocabulary]
 
     @property
-    def n_topics(self) -> int:
-        """Number of topic units, F."""
-        return len(self._topics)
+    def n_units(self) -> int:
+        """Number of units, F: as many as a text has features."""
+        return len(self._units)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -142,8 +146,8 @@ class Asking:
 
     @property
     def activity(self) -> NDArray[np.float32]:
-        """Mean topic features of the training documents: (F,)."""
-        return np.array([topic.activity for topic in self._topics], np.float32)
+        """Mean features of the training documents: (F,)."""
+        return np.array([unit.activity for unit in self._units], np.float32)
 
     @property
     def store(self) -> SearchStore:
@@ -198,17 +202,17 @@ class Asking:
             yield Hit(document.id, float(t + w), text, labels, float(t), float(w), matches)
 
 
-def distinct_topics(topics: Iterable[Topic], n: int | None) -> list[Topic]:
-    """All topics, sharpest first; or up to n that do not repeat each other's first words."""
-    ranked = sorted(topics, key=lambda topic: -topic.sharpness)
+def distinct_units(units: Iterable[Unit], n: int | None) -> list[Unit]:
+    """All units, sharpest first; or up to n that do not repeat each other's first words."""
+    ranked = sorted(units, key=lambda unit: -unit.sharpness)
     if n is None:
         return ranked
-    chosen: list[Topic] = []
+    chosen: list[Unit] = []
     seen: set[str] = set()
-    for topic in ranked:
-        leading = set(topic.words[:5])
+    for unit in ranked:
+        leading = set(unit.words[:5])
         if len(chosen) < n and len(leading & seen) <= 2:
-            chosen.append(topic)
+            chosen.append(unit)
             seen |= leading
     return chosen
 

@@ -1,0 +1,180 @@
+"""Questions about topics, and changes to them by hand. Neither torch nor scikit-learn to show them.
+
+Topics are found when a collection is indexed, saved beside it, and stay as they are until documents
+are indexed, topics are looked for again or a person changes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from docboltz.answers import Topics
+from docboltz.asking import Asking
+from docboltz.errors import InvalidParameter, require, require_count
+from docboltz.search.vectors import unit_vectors
+from docboltz.topics.description import Collection
+from docboltz.topics.mixture import Assignment
+from docboltz.topics.over import Shares, shares_by_date, shares_by_label
+from docboltz.topics.topic_tree import TOPICS, Progress, TopicTree
+
+FOLDER = "topics"
+"""Of the topics in that of the model."""
+BLOCK_DOCUMENTS = 16_384
+
+
+class TopicVerbs(Asking):
+    """A model whose collection has topics."""
+
+    _tree: TopicTree | None = None
+
+    def topics(
+        self,
+        number: int | None = None,
+        *,
+        level: int | None = None,
+        words: int = 10,
+        replace: bool = False,
+    ) -> Topics:
+        """What the collection is about: all topics, each before those it is made of.
+
+        Parameters
+        ----------
+        number : look for so many topics, if there are not so many already. They replace those
+            there were, also for `assign`.
+        level : only topics of this level: 0 is the broadest, −1 the finest.
+        words : words of each topic to show.
+        replace : let topics that were changed by hand be replaced.
+        """
+        require_count(words, "TextModel.topics", "words")
+        if number is not None:
+            require_count(number, "TextModel.topics", "number")
+            if len(self.tree.numbers) != number:
+                self.find_topics(number, replace=replace)
+        tree = self.tree
+        levels = range(1 + max(topic.level for topic in tree.topics))
+        wanted = list(levels)
+        if level is not None:
+            known = isinstance(level, int) and -len(levels) <= level < len(levels)
+            expected = f"a level from 0 to {len(levels) - 1}, or −1"
+            require(known, "TextModel.topics", "level", expected, level)
+            wanted = [levels[level]]
+        return tree.shown(wanted, words)
+
+    def find_topics(
+        self, number: int | None = None, *, replace: bool = False, progress: Progress | None = None
+    ) -> None:
+        """Look for topics in the collection anew; without a `number` as many as it has."""
+        if not replace and self._saved_tree() is not None and self.tree.edited:
+            raise InvalidParameter(
+                "The topics were changed by hand, and others would replace them.",
+                hint="Add {replace=True} to let them.",
+                settings=("replace=True",),
+            )
+        found = TopicTree.find(self._collection, number, progress=progress or (lambda *_: None))
+        self._keep(found)
+
+    def assign(self, texts: Any) -> Assignment:
+        """The topic of each text, −1 for one that belongs nowhere, and how sure that is.
+
+        A probability says how often topics found in other documents would agree.
+        """
+        return self.assign_counts(self._count(texts, "assign").counts)
+
+    def assign_counts(self, counts: Any) -> Assignment:
+        """The topics of counted documents: (n, K)."""
+        tree, mean = self.tree, self.store.mean
+        parts = []
+        for begin in range(0, max(counts.shape[0], 1), BLOCK_DOCUMENTS):
+            block = counts[begin : begin + BLOCK_DOCUMENTS].astype(np.float32)
+            vectors = unit_vectors(self._features(block), mean)
+            block.data[:] = 1
+            parts.append(tree.mixture.assign(vectors, block))
+        topic = np.concatenate([part.topic for part in parts])
+        probability = np.concatenate([part.probability for part in parts])
+        return Assignment(np.append(tree.numbers, -1)[topic], probability)
+
+    def topics_by(self, column: str = "label", period: str | None = None) -> Shares:
+        """The share of each topic by label, or over time by date.
+
+        `column` is "label" or "date", or what that column was called; `period` "day", "month" or
+        "year", found by itself if it is not given.
+        """
+        names = {"label": {"label", "labels", self.reading.label}}
+        names["date"] = {"date", self.reading.date}
+        what = next((kind for kind, known in names.items() if column in known), None)
+        expected = " or ".join(repr(n) for known in names.values() for n in known if n)
+        require(what is not None, "TextModel.topics_by", "column", expected, column)
+        tree = self.tree
+        leaves = [topic.number for topic in tree.leaves]
+        place = {number: i for i, number in enumerate(leaves)}
+        topics = np.array([place.get(k, -1) for k in tree.assignment.topic.tolist()], np.int64)
+        values = self.store.labels() if what == "label" else self.store.dates()
+        if not any(values):
+            raise InvalidParameter(
+                f"The documents that are searched have no {what}.",
+                hint=f"Name the column with {{{what}}} when they are read.",
+                settings=(str(what),),
+            )
+        if what == "label":
+            return shares_by_label(topics, len(leaves), values)
+        return shares_by_date(topics, len(leaves), values, period)
+
+    # ---- a person's hand ----
+
+    def rename_topic(self, number: int, name: str) -> None:
+        """Call a topic by another name; "" for the name that its words make."""
+        self._keep(self.tree.rename(number, name).on(self._collection))
+
+    def merge_topics(self, numbers: Sequence[int]) -> None:
+        """Make one topic of several; it keeps the number of the first."""
+        self._keep(self.tree.merge(numbers, self._collection).on(self._collection))
+
+    def split_topic(self, number: int, into: int = 2) -> None:
+        """Make several topics of one; the largest keeps its number, the others get new ones."""
+        self._keep(self.tree.split(number, self._collection, into).on(self._collection))
+
+    def hide_words(self, words: Sequence[str]) -> None:
+        """Show words no more among those of a topic."""
+        self._keep(self.tree.hide(words).on(self._collection))
+
+    # ---- kept ----
+
+    @property
+    def tree(self) -> TopicTree:
+        """The topics, as they are; found now if nobody has looked for them."""
+        if self._tree is None:
+            self._tree = self._saved_tree()
+        if self._tree is None:
+            self.find_topics()
+        assert self._tree is not None
+        return self._tree
+
+    @property
+    def _collection(self) -> Collection:
+        return Collection(self.store, self.vocabulary, self.analysis, self._light)
+
+    @property
+    def _topics_folder(self) -> Path | None:
+        return None if self.path is None else self.path / FOLDER
+
+    def _saved_tree(self) -> TopicTree | None:
+        """The tree in memory or in the model's folder, of the documents that are searched now."""
+        folder = self._topics_folder
+        if self._tree is not None or folder is None or not TOPICS.exists(folder):
+            return self._tree
+        tree, store = TopicTree.load(folder, self.fingerprint)
+        same = store == self.store.opened.build
+        return tree if same else tree.on(self._collection)
+
+    def _keep(self, tree: TopicTree) -> None:
+        self._tree = tree
+        self._save_tree()
+
+    def _save_tree(self) -> None:
+        folder = self._topics_folder
+        if folder is not None and self._tree is not None:
+            self._tree.save(folder, self.fingerprint, self.store.opened.build)

@@ -1,0 +1,147 @@
+"""A mixture over documents: each topic has a direction among features, and words of its own.
+
+n documents, F features, K words, T topics. A document is its unit vector of centred features and
+the words it has, each once: a word that comes ten times in a long text says no more about its topic
+than one that comes twice. p(document | topic) is a von Mises–Fisher density over directions, raised
+to a small power because features overstate what the words behind them say, times a multinomial
+over words; both as ratios to what any document is like, so that 0 is "nothing says so".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.special import gammaln, ive
+
+Floats = NDArray[np.float32]
+
+FEATURES_WEIGHT = 0.05
+"""Power of the features' density. Chosen on training documents of six collections; words alone, or
+features of ten times the weight, agree less with labels."""
+NOWHERE = 0.01
+"""Share of documents that is expected to belong to no topic."""
+BLOCK_DOCUMENTS = 65_536
+
+
+class Assignment(NamedTuple):
+    """Where documents belong."""
+
+    topic: NDArray[np.int64]
+    """The topic of each document, or −1 for none: (n,)."""
+    probability: NDArray[np.float32]
+    """How sure that is: (n,)."""
+
+
+class Statistics(NamedTuple):
+    """What documents add up to, each counted to topics by its share in them."""
+
+    documents: NDArray[np.float64]
+    """(T,)"""
+    vectors: NDArray[np.float64]
+    """(T, F)"""
+    words: NDArray[np.float64]
+    """(K, T)"""
+
+
+@dataclass(frozen=True, eq=False)
+class TopicMixture:
+    """Topics, as far as documents are assigned to them."""
+
+    directions: Floats
+    """Direction of each topic times its concentration and the features' weight: (T, F)."""
+    words: Floats
+    """log p(word | topic) / p(word): (K, T)."""
+    prior: Floats
+    """log p(topic), and what makes the features' density a ratio: (T,)."""
+    temperature: float = 1.0
+    """What scores are divided by to be log probabilities, for a document of one word …"""
+    growth: float = 0.0
+    """… and how that grows with the number of words n: as n to this power."""
+
+    @property
+    def n_topics(self) -> int:
+        """Number of topics, T."""
+        return len(self.prior)
+
+    def scores(self, vectors: Floats, presence: csr_array) -> Floats:
+        """log p(document, topic) / p(document like any other): (n, T)."""
+        found: Floats = presence @ self.words
+        found += vectors @ self.directions.T
+        found += self.prior
+        return found
+
+    def log_probabilities(self, vectors: Floats, presence: csr_array) -> Floats:
+        """log p(topic | document), calibrated, with a last column for "nowhere": (n, T + 1)."""
+        scores = self.scores(vectors, presence)
+        nowhere = np.full((len(scores), 1), np.log(NOWHERE), np.float32)
+        n_words = np.maximum(np.diff(presence.indptr), 1)
+        heat = (self.temperature * n_words**self.growth).astype(np.float32)
+        return normalised(np.hstack([scores, nowhere]) / heat[:, None])[0]
+
+    def assign(self, vectors: Floats, presence: csr_array) -> Assignment:
+        """The most probable topic of each document; of one without a known word −1, surely."""
+        n = presence.shape[0]
+        topic, probability = np.empty(n, np.int64), np.empty(n, np.float32)
+        for begin in range(0, n, BLOCK_DOCUMENTS):
+            rows = slice(begin, min(begin + BLOCK_DOCUMENTS, n))
+            block = presence[rows]
+            found = self.log_probabilities(np.asarray(vectors[rows], np.float32), block)
+            topic[rows] = found.argmax(axis=1)
+            probability[rows] = np.exp(found.max(axis=1))
+            wordless = np.diff(block.indptr) == 0
+            topic[rows][wordless], probability[rows][wordless] = self.n_topics, 1.0
+        topic[topic == self.n_topics] = -1
+        return Assignment(topic, probability)
+
+
+def normalised(scores: Floats) -> tuple[Floats, Floats]:
+    """Log of the softmax of each row, and the log of what it was divided by."""
+    largest = scores.max(axis=1, keepdims=True)
+    total = largest + np.log(np.exp(scores - largest).sum(axis=1, keepdims=True))
+    return scores - total, total[:, 0]
+
+
+def tally(vectors: Floats, presence: csr_array, shares: Floats) -> Statistics:
+    """Add up documents, counted to topics by `shares` (n, T)."""
+    words = np.asarray(presence.T @ shares, np.float64)
+    return Statistics(shares.sum(axis=0, dtype=np.float64), shares.T @ vectors, words)
+
+
+def mixture_of(found: Statistics) -> TopicMixture:
+    """The most probable mixture. A topic has one vocabulary's worth of usual words beforehand.
+
+    All directions share one concentration κ: T of them would be estimated from a few documents
+    each, and the narrowest would swallow the others. κ is Banerjee's estimate from the mean length
+    of the topics' mean vectors.
+    """
+    n, (T, F), K = found.documents.sum(), found.vectors.shape, len(found.words)
+    usual = found.words.sum(axis=1) + 1e-9
+    usual /= usual.sum()
+    words = found.words + K * usual[:, None]
+    words /= words.sum(axis=0)
+    lengths = np.linalg.norm(found.vectors, axis=1)
+    mean = min(lengths.sum() / n, 1 - 1e-6)
+    kappa = mean * (F - mean**2) / (1 - mean**2)
+    directions = found.vectors / np.maximum(lengths, 1e-12)[:, None]
+    prior = np.log((found.documents + 1) / (n + T)) + FEATURES_WEIGHT * _log_density_at_0(kappa, F)
+    return TopicMixture(
+        (FEATURES_WEIGHT * kappa * directions).astype(np.float32),
+        np.log(words / usual[:, None]).astype(np.float32),
+        prior.astype(np.float32),
+    )
+
+
+def _log_density_at_0(kappa: float, F: int) -> float:
+    """log of the von Mises–Fisher density at right angles to its direction, to the uniform one."""
+    if F < 2 or kappa <= 0:
+        return 0.0
+    order = F / 2 - 1
+    bessel = ive(order, kappa)
+    if bessel <= 0:  # κ is small beside F: I_ν(κ) ≈ (κ/2)^ν / Γ(ν + 1), and the two are alike
+        return 0.0
+    log_bessel = np.log(bessel) + kappa
+    return float(order * np.log(kappa / 2) - log_bessel - gammaln(order + 1))
