@@ -9,6 +9,7 @@ two words that are mostly written together are shown as people write them ("supe
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -27,8 +28,10 @@ Columns = tuple[int, ...]
 NAME_WORDS = 3
 NAME_LETTERS = 32
 """A name has a third word if it then still fits into a column of so many letters."""
-LEAST_SHARE = 0.25
-"""A phrase is shown if it holds this share of the occurrences of one of its words at least."""
+LEAST_SHARE = 0.2
+"""A phrase is shown if it holds this share of its words' occurrences, in the geometric mean of the
+two: a fifth of both, or all of one and a twenty-fifth of the other. "Health care" does; with less,
+as "space" has in "space shuttle", the phrase would hide the broader word."""
 DEPTH = 3
 """A phrase is shown if both its words are among the topic's DEPTH × k best."""
 
@@ -48,9 +51,7 @@ def word_scores(
     """
     n = presence.shape[0]
     assigned = np.flatnonzero(topics >= 0)
-    member = csr_array(
-        (np.ones(len(assigned)), (topics[assigned], assigned)), shape=(n_topics, n)
-    )
+    member = csr_array((np.ones(len(assigned)), (topics[assigned], assigned)), shape=(n_topics, n))
     inside = (member @ presence).toarray()  # (T, K)
     size = np.bincount(topics[assigned], minlength=n_topics)[:, None]
     total = np.asarray(presence.sum(axis=0), np.float64).reshape(-1)
@@ -113,21 +114,23 @@ def choose_words(
     stronger one keeps words of its own, every topic first gets the three that name it, then all
     get the rest. A list is short only where a topic has no more words that others have less.
 
-    A phrase stands where the better of its words would, and they are not shown again. It must hold
-    a quarter of the occurrences of one of them, and both must be among the topic's 3k best.
+    A phrase stands where the better of its words would, with its score, and they are not shown
+    again. Its words must be written together often enough (`LEAST_SHARE`), and both must be among
+    the topic's best (`DEPTH`).
 
-    Words in `hidden` are never shown, nor phrases with them.
+    Words and phrases in `hidden` are never shown, nor phrases with such a word.
 
     >>> scores = np.array([[3.0, 2.5, 0.5, 0.1], [2.0, 0.0, 0.2, 1.0]])
     >>> choose_words(scores, ["game", "games", "team", "cake"])
     [('game', 'team'), ('cake',)]
     """
     stems = forms if stems is None else stems
-    shown = np.array([form not in hidden for form in forms], bool)
+    hidden = frozenset(hidden)
+    shown = np.array([hidden.isdisjoint((form, *form.split(" "))) for form in forms], bool)
     pairs = {
         columns: phrase.form
         for columns, phrase in (phrases or {}).items()
-        if max(phrase.shares) >= LEAST_SHARE and shown[list(columns)].all()
+        if math.sqrt(math.prod(phrase.shares)) >= LEAST_SHARE and shown[list(columns)].all()
         if phrase.form not in hidden
     }
     queues = [_candidates(np.where(shown, row, 0), pairs, DEPTH * k) for row in scores]
@@ -135,29 +138,34 @@ def choose_words(
     taken: set[str] = set()  # stems that are in some list
 
     def fits(topic: int, columns: Columns) -> bool:
-        if any(stems[column] in taken for column in columns):
+        if not taken.isdisjoint(_words(columns, stems)):
             return False
-        listed = [forms[column] for item in chosen[topic] for column in item]
-        return not any(same_stem(forms[column], word) for column in columns for word in listed)
+        listed = [word for item in chosen[topic] for word in _words(item, forms)]
+        return not any(same_stem(w, word) for w in _words(columns, forms) for word in listed)
 
-    # Every topic's next candidate, the highest score first: as good as going through all T × K
-    # scores in order. Of equal ones the first topic has the word.
-    heap = [(-score, t, columns) for t, queue in enumerate(queues) for score, columns in _next(queue)]
+    # Every topic's next candidate, the highest score on top: the same as going through all T × K
+    # scores in order. Of equal ones, the first topic gets the word.
+    heap: list[tuple[float, int, Columns]] = []
+
+    def advance(topic: int) -> None:
+        for score, columns in islice(queues[topic], 1):
+            heapq.heappush(heap, (-score, topic, columns))
+
+    for topic in range(len(queues)):
+        advance(topic)
     for most in (min(NAME_WORDS, k), k):
-        heapq.heapify(heap)
-        full = []
+        waiting = []
         while heap:
             candidate = heapq.heappop(heap)
             _, topic, columns = candidate
             if len(chosen[topic]) == most:
-                full.append(candidate)
+                waiting.append(candidate)  # until all others have as many
                 continue
             if fits(topic, columns):
                 chosen[topic].append(columns)
-                taken.update(stems[column] for column in columns)
-            for score, columns in _next(queues[topic]):
-                heapq.heappush(heap, (-score, topic, columns))
-        heap = full
+                taken.update(_words(columns, stems))
+            advance(topic)
+        heap += waiting  # sorted as they were popped, which makes a heap
     return [
         tuple(pairs[item] if len(item) == 2 else forms[item[0]] for item in items)
         for items in chosen
@@ -174,22 +182,22 @@ def name_of(words: Sequence[str]) -> str:
     return name if len(name) <= NAME_LETTERS else ", ".join(words[: NAME_WORDS - 1])
 
 
+def _words(columns: Columns, texts: Sequence[str]) -> list[str]:
+    """The single words of what is shown as one; a vocabulary may have pairs itself."""
+    return [word for column in columns for word in texts[column].split(" ")]
+
+
 def _candidates(
     scores: NDArray[np.float64], phrases: Collection[Columns], depth: int
 ) -> Iterator[tuple[float, Columns]]:
     """A topic's words and phrases with their scores, best first; a phrase before its words."""
     order = np.argsort(-scores, kind="stable")
     order = order[scores[order] > 0]
-    best = set(order[:depth].tolist())
+    rank = {column: place for place, column in enumerate(order[:depth].tolist())}
     led: dict[int, list[Columns]] = {}
     for columns in phrases:
-        if best.issuperset(columns):
-            led.setdefault(max(columns, key=scores.__getitem__), []).append(columns)
+        if all(column in rank for column in columns):
+            led.setdefault(min(columns, key=rank.__getitem__), []).append(columns)
     for column in order.tolist():
         for columns in (*led.get(column, ()), (column,)):
             yield float(scores[column]), columns
-
-
-def _next(queue: Iterator[tuple[float, Columns]]) -> Iterator[tuple[float, Columns]]:
-    """The next of a queue, or nothing."""
-    return islice(queue, 1)

@@ -7,7 +7,7 @@ pairs are looked for in the texts once more, after the model was made, and only 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
 
@@ -21,6 +21,8 @@ LEAST_COUNT = 5
 """A pair that is met less often is no phrase: names and misprints abound."""
 LEAST_ASSOCIATION = 0.5
 """Normalised pointwise mutual information of neighbours: 0 by chance, 1 if never apart."""
+LONGEST_TEXT = 5_000
+"""Characters read of a text: enough of a book, and 20,000 of them take seconds."""
 OUTSIDE = -1
 """Column of words that the vocabulary lacks, and of the gap between two pieces of text."""
 
@@ -38,8 +40,8 @@ class Phrase:
     shares: tuple[float, float]
     """Which share of the first word's occurrences, and of the second's, are in the phrase."""
     association: float
-    """NPMI = log(p_ij / (p_i p_j)) / -log p_ij, where p_i is the share of word i among all words
-    and p_ij that of the pair among all neighbours."""
+    """NPMI = log(p_ij / (p_i p_j)) / -log p_ij, where p_i is how often word i is met, and p_ij how
+    often the pair, for each word of the texts, stop words included."""
 
 
 def find_phrases(
@@ -52,16 +54,14 @@ def find_phrases(
     """The phrases of texts, by the columns of their two words, most frequent first.
 
     Words are side by side if there is neither a stop word nor punctuation between them, apart from
-    a hyphen. Of more than `most_texts` texts, some are left out, evenly. Where an analysis counts
-    pairs itself (`ngrams=2`), phrases are words of the vocabulary already, and none is returned.
+    a hyphen. Of more than `most_texts` texts some are left out, evenly, and of long ones the end.
+    Phrases are made of single words, whether the vocabulary has pairs (`ngrams=2`) or not.
 
     >>> texts = ["The Super Bowl is on.", "Super Bowl ads!", "A bowl of soup. Super!"] * 3
     >>> found = find_phrases(texts, TextAnalysis(), Vocabulary(["bowl", "super", "soup"]))
     >>> [(columns, phrase.form, phrase.count) for columns, phrase in found.items()]
     [((1, 0), 'super bowl', 6)]
     """
-    if analysis.ngrams == 2:
-        return {}
     words, numbers = _number(_spread(texts, most_texts), analysis)
     term_of = analysis.term_of()
     terms = (term_of(word) for word in words)
@@ -73,9 +73,7 @@ def find_phrases(
     first, second = numbers[:-1], numbers[1:]
     inside = (column[first] >= 0) & (column[second] >= 0) & (column[first] != column[second])
     # Two spellings, two columns: both packed into 64 bits.
-    spelled, spelled_counts = np.unique(
-        (first[inside] << 32) | second[inside], return_counts=True
-    )
+    spelled, spelled_counts = np.unique((first[inside] << 32) | second[inside], return_counts=True)
     one, other = spelled >> 32, spelled & 0xFFFFFFFF
     pairs, place = np.unique((column[one] << 32) | column[other], return_inverse=True)
     counts = np.bincount(place, spelled_counts, len(pairs)).astype(np.int64)
@@ -115,7 +113,7 @@ def _spread(texts: Iterable[str], most: int) -> list[str]:
                 kept, step = kept[::2], 2 * step
                 if number % step:
                     continue
-            kept.append(text)
+            kept.append(text[:LONGEST_TEXT])
     return kept
 
 
@@ -143,4 +141,4 @@ _GAP = re.compile(
     r"""[.,;:!?()\[\]{}<>"/\\|*=+~^@#&$%…—“”„«»。、，！？；：（）「」『』।؟،؛]+"""
     r"""|\s[-–']+\s|\n\s*\n"""
 )
-"""What parts neighbours: punctuation, but no hyphen or apostrophe inside a word, and empty lines."""
+"""What parts neighbours: empty lines and punctuation, but no hyphen or apostrophe in a word."""
