@@ -176,6 +176,15 @@ def pair_term(first: str, second: str) -> str:
     return f"{first} {second}"
 
 
+def is_spaceless(word: str) -> bool:
+    """Whether a word begins in a script without spaces: then it is a pair of characters.
+
+    >>> is_spaceless("東京"), is_spaceless("tokyo")
+    (True, False)
+    """
+    return _SPACELESS.match(word) is not None
+
+
 class _TermTable(dict[str, str | None]):
     """word ↦ term, filled as words are met."""
 
@@ -204,7 +213,7 @@ class _TermTable(dict[str, str | None]):
             return None
         if not word.isascii() and (emoji := emoji_term(word)):
             return emoji
-        if len(word) < self._analysis.min_letters and _SPACELESS.match(word) is None:
+        if len(word) < self._analysis.min_letters and not is_spaceless(word):
             return None
         if not (self._analysis.numbers or any(map(str.isalpha, word))):
             return None
