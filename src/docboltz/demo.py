@@ -48,7 +48,7 @@ def measure(model: TextModel, data: TextDataset, clock: Clock) -> list[list[str]
 
     split = Split(model.count(data.train), model.count(data.test))
     train, test = split.train.counts, split.test.counts
-    n_components = min(model.n_topics, train.shape[1])
+    n_components = min(model.n_units, train.shape[1])
     with clock("fit LSI"):
         lsi = LSI(n_components, random_state=0).fit(train)
     rows = []

@@ -1,4 +1,4 @@
-"""Topic features in files: Parquet or CSV with ids, labels and numbers of words, or a .npy array.
+"""Features and topics in files: Parquet or CSV with ids, labels and so on, or a .npy array.
 
 n documents, F features.
 """
@@ -20,13 +20,14 @@ from docboltz.errors import InvalidParameter, require
 from docboltz.files import replacing
 from docboltz.indexing import BLOCK_DOCUMENTS, count_documents
 from docboltz.progress import progress_bar
+from docboltz.topics.mixture import Assignment
 
 if TYPE_CHECKING:
     from docboltz.inference import Inference
     from docboltz.text_model import TextModel
 
-Blocks = Iterator[tuple[slice, NDArray[np.float32]]]
-"""Features block by block, each with the documents it is of."""
+Blocks = Iterator[tuple[slice, NDArray[np.float32], Assignment]]
+"""Features and topics block by block, each with the documents it is of."""
 Write = Callable[[Path, Corpus, int, Blocks], None]
 
 
@@ -41,8 +42,9 @@ def save_features(
 ) -> Corpus:
     """Write the features of documents to `out`, whole or not at all; give their counts.
 
-    Parquet holds id, labels, n_words and features, these as one column of lists or, if `wide`, as a
-    column each; CSV the same with a column for each feature; .npy the features alone, float32.
+    Parquet holds id, labels, n_words, topic, probability and features, these as one column of lists
+    or, if `wide`, as a column each; CSV the same with a column for each feature; .npy the features
+    alone, float32.
     """
     write = writer_of(out, wide=wide)
     known = inference in (None, "fast", "mean_field")
@@ -57,10 +59,11 @@ def save_features(
             def blocks() -> Blocks:
                 for begin in range(0, len(corpus), BLOCK_DOCUMENTS):
                     rows = slice(begin, min(begin + BLOCK_DOCUMENTS, len(corpus)))
-                    yield rows, transform(corpus.counts[rows], inference)
+                    counts = corpus.counts[rows]
+                    yield rows, transform(counts, inference), model.assign_counts(counts)
                     update(rows.stop, len(corpus))
 
-            write(file, corpus, model.n_topics, blocks())
+            write(file, corpus, model.n_units, blocks())
     return corpus
 
 
@@ -86,19 +89,20 @@ def _write_npy(file: Path, corpus: Corpus, n_features: int, blocks: Blocks) -> N
     header = {"descr": "<f4", "fortran_order": False, "shape": (len(corpus), n_features)}
     with file.open("wb") as stream:
         np.lib.format.write_array_header_1_0(stream, header)
-        for _, features in blocks:
+        for _, features, _ in blocks:
             stream.write(features.astype("<f4", copy=False).tobytes())
 
 
 def _write_csv(file: Path, corpus: Corpus, n_features: int, blocks: Blocks) -> None:
     with file.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(["id", "labels", "n_words", *_names(n_features)])
+        writer.writerow(["id", "labels", "n_words", "topic", "probability", *_names(n_features)])
         lengths = corpus.lengths
-        for rows, features in blocks:
-            about = zip(corpus.ids[rows], corpus.labels[rows], lengths[rows], strict=True)
-            for (id, labels, n), values in zip(about, features, strict=True):
-                writer.writerow([id, ";".join(labels), n, *(f"{v:.6g}" for v in values.tolist())])
+        for rows, features, found in blocks:
+            known = corpus.ids[rows], map(";".join, corpus.labels[rows]), lengths[rows]
+            about = zip(*known, *(part.tolist() for part in found), strict=True)
+            for (*first, p), values in zip(about, features.tolist(), strict=True):
+                writer.writerow([*first, *(f"{v:.6g}" for v in (p, *values))])
 
 
 def _write_parquet(
@@ -108,12 +112,13 @@ def _write_parquet(
     from pyarrow import parquet
 
     about = [("id", pa.string()), ("labels", pa.list_(pa.string())), ("n_words", pa.int64())]
+    about += [("topic", pa.int64()), ("probability", pa.float32())]
     lists = [("features", pa.list_(pa.float32(), n_features))]
     fields = [(name, pa.float32()) for name in _names(n_features)] if wide else lists
     schema = pa.schema([*about, *fields])
     lengths = corpus.lengths
     with parquet.ParquetWriter(file, schema) as writer:
-        for rows, features in blocks:
+        for rows, features, found in blocks:
             columns = (
                 [pa.array(np.ascontiguousarray(column)) for column in features.T]
                 if wide
@@ -121,5 +126,6 @@ def _write_parquet(
             )
             ids = pa.array(corpus.ids[rows], pa.string())
             labels = pa.array([list(each) for each in corpus.labels[rows]], schema[1].type)
-            arrays = [ids, labels, pa.array(lengths[rows]), *columns]
+            about_them = map(pa.array, (lengths[rows], *found))
+            arrays = [ids, labels, *about_them, *columns]
             writer.write_table(pa.Table.from_arrays(arrays, schema=schema))

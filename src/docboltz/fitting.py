@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from docboltz.answers import Topic
+from docboltz.answers import Unit
 from docboltz.corpus.counts import Corpus
 from docboltz.corpus.document import Document
 from docboltz.corpus.language_guess import LanguageGuess
@@ -36,7 +36,13 @@ from docboltz.estimator.models import OverReplicatedSoftmax
 from docboltz.estimator.saving import describe
 from docboltz.evaluation.topic_words import BLOCK_DOCUMENTS, TopicTally
 from docboltz.files import StrPath
-from docboltz.indexing import KEPT_CHARACTERS, Texts, count_documents, write_store
+from docboltz.indexing import (
+    KEPT_CHARACTERS,
+    Texts,
+    count_documents,
+    look_for_topics,
+    write_store,
+)
 from docboltz.progress import remark
 from docboltz.storage import CHECKPOINT, MODEL, save_model
 from docboltz.training.recipes import find_recipe, with_updates
@@ -48,7 +54,7 @@ if TYPE_CHECKING:
 Made = TypeVar("Made", bound="TextModel")
 
 KEPT_WORDS = 20
-"""Of each topic, to show."""
+"""Of each unit, to show."""
 
 
 class TrainingInterrupted(KeyboardInterrupt):
@@ -116,7 +122,7 @@ def fit(
             "interrupted": stopped is not None,
             "vocabulary": list(corpus.vocabulary.words),
             "forms": list(corpus.vocabulary.forms),
-            "topics": [topic.to_dict() for topic in describe_topics(estimator, corpus)],
+            "units": [unit.to_dict() for unit in describe_units(estimator, corpus)],
         }
         if out is not None:
             save_model(out, arrays, settings)
@@ -128,6 +134,7 @@ def fit(
         try:
             folder_of_store = model.make_store_folder()
             write_store(model, corpus, texts, folder_of_store, verbose=verbose)
+            look_for_topics(model, verbose=verbose)
         except (DocboltzError, KeyboardInterrupt) as error:
             complete = f"model in {out} is complete; to search its documents, index them again."
             if out is None:
@@ -160,21 +167,21 @@ def softmax_model(
     return OverReplicatedSoftmax(topics, recipe=name, **changed, **settings)
 
 
-def describe_topics(model: TopicModel, corpus: Corpus) -> tuple[Topic, ...]:
-    """Find the words that documents with a topic have more of than documents without it."""
+def describe_units(model: TopicModel, corpus: Corpus) -> tuple[Unit, ...]:
+    """Find the words that documents with a unit on have more of than documents without."""
     F, K = model.components_.shape
     tally = TopicTally(K, F)
     for begin in range(0, len(corpus), BLOCK_DOCUMENTS):
         counts = corpus.counts[begin : begin + BLOCK_DOCUMENTS]
         counts = counts[np.diff(counts.indptr) > 0]
         tally.add(model.transform(counts, "fast"), counts)  # as documents are searched
-    topics = []
+    units = []
     for j in range(F):
         bits = tally.divergence(j)
         best = np.argsort(-bits, kind="stable")[:KEPT_WORDS]
         words = tuple(corpus.vocabulary.forms[int(k)] for k in best if bits[k] > 0)
-        topics.append(Topic(j, words, float(bits.sum()), float(tally.activity[j])))
-    return tuple(topics)
+        units.append(Unit(j, words, float(bits.sum()), float(tally.activity[j])))
+    return tuple(units)
 
 
 def checkpoint_folder(model_folder: Path) -> Path:

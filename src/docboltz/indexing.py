@@ -86,6 +86,12 @@ def index_documents(model: TextModel, documents: Any, folder: Path, *, verbose: 
     return corpus
 
 
+def look_for_topics(model: TextModel, *, verbose: bool) -> None:
+    """Find the topics of the collection, with a progress bar."""
+    with progress_bar("Finding topics", "numbers tried", shown=verbose) as update:
+        model.find_topics(replace=True, progress=update)
+
+
 def write_store(
     model: TextModel, corpus: Corpus, texts: Iterable[str], folder: Path, *, verbose: bool
 ) -> None:
@@ -108,6 +114,6 @@ def write_store(
             yield Block(features, counts, list(islice(documents, end - begin)))
             update(end, len(corpus))
 
-    F, K, own, mean = model.n_topics, len(model.vocabulary), model.fingerprint, model.activity
+    F, K, own, mean = model.n_units, len(model.vocabulary), model.fingerprint, model.activity
     with progress_bar("Indexing", "documents", shown=verbose) as update:
         build_store(folder, F, K, blocks(), model=own, mean=mean, check=check)

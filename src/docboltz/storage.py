@@ -17,12 +17,12 @@ PARAMETERS = "parameters.safetensors"
 MODEL = Bundle(
     noun="model",
     format="docboltz-model",
-    version=2,
+    version=3,
     manifest="model.json",
     files=(PARAMETERS,),
     remedy="Name a model's folder, copied whole; if it is one, make it again with {TextModel.fit}.",
     settings=("TextModel.fit",),
-    also=("search",),
+    also=("search", "topics"),
     patience=60.0,
 )
 CHECKPOINT = Bundle(

@@ -18,13 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from docboltz.asking import SEARCH, Asking, without_unknown
+from docboltz.asking import SEARCH, without_unknown
 from docboltz.corpus.counts import Corpus
 from docboltz.corpus.text import TextAnalysis
 from docboltz.errors import InvalidCorpus, InvalidModelFile, InvalidParameter
 from docboltz.files import StrPath
 from docboltz.search.writer import STORE
 from docboltz.storage import MODEL, Arrays, load_model, save_model
+from docboltz.topic_verbs import TopicVerbs
 
 if TYPE_CHECKING:
     from docboltz.corpus.readers import Documents
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from docboltz.inference import Inference
 
 
-class TextModel(Asking):
+class TextModel(TopicVerbs):
     """Topics of a collection of texts, and everything that can be asked of them.
 
     Made by `TextModel.fit`, read by `docboltz.open`.
@@ -41,7 +42,7 @@ class TextModel(Asking):
     >>> texts = ["Cats chase mice.", "Mice fear cats.", "Stocks fell.", "Stocks and bonds fell."]
     >>> model = TextModel.fit(texts, topics=4, updates=100, min_df=1)
     >>> model
-    TextModel(4 topics, 7 words, 4 documents to search)
+    TextModel(4 units, 7 words, 4 documents to search)
     >>> model.search("a cat", 2)
     Hits('a cat': 2)
     >>> model.transform(["a cat and a mouse", "bonds"]).shape
@@ -164,8 +165,11 @@ class TextModel(Asking):
         target = Path(folder).absolute()
         if self._has_store():
             self.store.copy_to(target / SEARCH)
+        tree = self.tree if self._has_store() else None
         save_model(target, self._arrays, self._settings)
         self.path, self._store, self._temporary = target, None, None
+        self._tree = tree
+        self._save_tree()
 
     @property
     def estimator(self) -> TopicModel:
@@ -187,7 +191,7 @@ class TextModel(Asking):
         except (InvalidModelFile, InvalidParameter):
             searched = "nothing to search"
         where = f", in {str(self.path)!r}" if self.path is not None else ""
-        sizes = f"{self.n_topics} topics, {len(self.vocabulary):,} words"
+        sizes = f"{self.n_units} units, {len(self.vocabulary):,} words"
         return f"{type(self).__name__}({sizes}, {searched}{where})"
 
     # ---- used; how it is asked is in `Asking` ----
@@ -260,15 +264,20 @@ class TextModel(Asking):
         return read(source, options=self.reading, **options)
 
     def index(self, documents: Any, *, verbose: bool = False) -> Corpus:
-        """Make documents the collection that is searched; the model stays as it is.
+        """Make documents the collection that is searched; the model and its topics stay as they are.
 
         Gives their counts: `len(…)` documents, `.n_empty` of them without a known word.
         """
-        from docboltz.indexing import index_documents
+        from docboltz.indexing import index_documents, look_for_topics
 
         self.estimator.set_params(verbose=verbose)  # finds a missing device before the work
+        tree = self._saved_tree() if self._has_store() else None
         corpus = index_documents(self, documents, self.make_store_folder(), verbose=verbose)
         self._store = None
+        if tree is None:
+            look_for_topics(self, verbose=verbose)
+        else:
+            self._keep(tree.on(self._collection))
         return corpus
 
     def make_store_folder(self) -> Path:

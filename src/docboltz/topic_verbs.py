@@ -14,7 +14,7 @@ import numpy as np
 
 from docboltz.answers import Topics
 from docboltz.asking import Asking
-from docboltz.errors import InvalidParameter, require, require_count
+from docboltz.errors import InvalidModelFile, InvalidParameter, require, require_count
 from docboltz.search.vectors import unit_vectors
 from docboltz.topics.description import Collection
 from docboltz.topics.mixture import Assignment
@@ -86,7 +86,7 @@ class TopicVerbs(Asking):
 
     def assign_counts(self, counts: Any) -> Assignment:
         """The topics of counted documents: (n, K)."""
-        tree, mean = self.tree, self.store.mean
+        tree, mean = self.tree, self.activity
         parts = []
         for begin in range(0, max(counts.shape[0], 1), BLOCK_DOCUMENTS):
             block = counts[begin : begin + BLOCK_DOCUMENTS].astype(np.float32)
@@ -167,7 +167,10 @@ class TopicVerbs(Asking):
         if self._tree is not None or folder is None or not TOPICS.exists(folder):
             return self._tree
         tree, store = TopicTree.load(folder, self.fingerprint)
-        same = store == self.store.opened.build
+        try:
+            same = store == self.store.opened.build
+        except InvalidModelFile:  # without documents there are still topics
+            return tree
         return tree if same else tree.on(self._collection)
 
     def _keep(self, tree: TopicTree) -> None:

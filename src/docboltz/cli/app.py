@@ -24,7 +24,7 @@ COMMANDS = (
     "fit", "topics", "search", "similar", "words", "transform", "index", "perplexity", "compare",
     "tune", "datasets", "demo", "reproduce",
 )  # fmt: skip
-MODULES = {"topics": "explore", "words": "explore", "search": "find", "similar": "find"}
+MODULES = {"search": "find", "similar": "find"}
 """Where a command is that has no module of its own name."""
 
 

@@ -98,6 +98,14 @@ class WordIndex:
             raise ValueError(f"there is no word {columns.max()}")
         return csr_array((self.weights[entries], columns, starts), shape=(len(rows), K))
 
+    def presence(self) -> csr_array:
+        """1 for each word of a document: (n, K). A copy in memory."""
+        ones, shape = np.ones(len(self.columns), np.float32), (len(self.starts) - 1, len(self.idf))
+        columns = self.columns.astype(np.int32)
+        if len(columns) and not 0 <= columns.min() <= columns.max() < shape[1]:
+            raise ValueError("a document has words that the vocabulary lacks")
+        return csr_array((ones, columns, np.asarray(self.starts)), shape=shape)
+
     def n_words(self, rows: slice | Rows = slice(None)) -> NDArray[np.int64]:
         """Number of different known words of each document."""
         counts: NDArray[np.int64] = np.diff(self.starts)[rows]

@@ -1,0 +1,117 @@
+"""docboltz topics: what a collection is about; over labels and time; changed by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from docboltz.cli import options
+from docboltz.cli.options import flag, option
+from docboltz.cli.output import count_of, print_answer, print_json, print_table, remark
+from docboltz.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from docboltz.text_model import TextModel
+    from docboltz.topics.over import Shares
+
+
+@click.command()
+@options.model_folder
+@option("--number", "Look for so many topics, and keep them.", type=options.COUNT)
+@option("--level", "Topics of one level: 0 the broadest, -1 the finest.", type=click.INT)
+@option("--words", "Words per topic.", 10, click.IntRange(1, 20))
+@option("--by", "Shares by 'label' or 'date', or the name of that column.")
+@option("--period", "With --by date: day, month or year.", type=click.Choice(("day", "month", "year")))
+@option("--out -o", "Draw them: a .png or .svg file.", type=options.PATH)
+@flag("--units", "Single units of the model instead, sharpest first.")
+@option("--merge", "Make one of several: 3,7.")
+@option("--split", "Make two of one: 4; or more: 4,3.")
+@option("--rename", "Call a topic by another name: '3=super bowl'.")
+@option("--hide", "Words that are not to be shown, split by commas.")
+@flag("--replace", "Let --number replace topics that were changed by hand.")
+@options.as_json
+def topics(model: Path, json: bool, out: Path | None, **given: Any) -> None:
+    """Show what the documents are about: topics, and the broader ones they join into.
+
+    Each with its share of the documents, the words that set its documents apart, their labels, and
+    a typical one. Topics are found when documents are indexed. Those that are merged, split or
+    renamed are kept so.
+
+    Example:  docboltz topics model
+    """
+    from docboltz.text_model import TextModel
+
+    text_model = TextModel.open(model)
+    if given["units"]:
+        answer: Any = text_model.units(given["number"], words=given["words"])
+    else:
+        _change(text_model, given)
+        answer = text_model.topics(
+            given["number"], level=given["level"], words=given["words"], replace=given["replace"]
+        )
+    if given["by"] is not None:
+        shares = text_model.topics_by(given["by"], given["period"])
+        _show_shares(text_model, shares, json=json, out=out)
+        return
+    if out is not None:
+        from docboltz.plots import save, topic_tree_figure
+
+        save(topic_tree_figure(answer), out)
+    if json:
+        print_json(answer.to_dicts())
+    else:
+        print_answer(answer, answer.title)
+
+
+def _change(model: TextModel, given: dict[str, Any]) -> None:
+    """What a person asks to be changed."""
+    if given["merge"] is not None:
+        model.merge_topics(options.whole_numbers("merge", given["merge"], 0))
+    if given["split"] is not None:
+        number, *into = options.whole_numbers("split", given["split"], 0)
+        model.split_topic(number, *into[:1])
+    if given["rename"] is not None:
+        number, equals, name = given["rename"].partition("=")
+        if not (equals and number.strip().isdecimal()):
+            raise InvalidParameter(f"--rename is a number and a name, '3=name': {given['rename']}.")
+        model.rename_topic(int(number), name.strip())
+    if given["hide"] is not None:
+        model.hide_words([word.strip() for word in given["hide"].split(",") if word.strip()])
+
+
+def _show_shares(model: TextModel, shares: Shares, *, json: bool, out: Path | None) -> None:
+    """A table of the shares of topics, and which of them rise and fall."""
+    leaves = model.tree.leaves
+    if out is not None:
+        from docboltz.plots import save, topic_shares_figure
+
+        save(topic_shares_figure(shares, [topic.name for topic in leaves]), out)
+    found = [
+        {**each, "topic": topic.number, "name": topic.name}
+        for each, topic in zip(shares.to_dicts(), leaves, strict=True)
+    ]
+    if json:
+        print_json(found)
+        return
+    trend = {} if shares.trend is None else {"trend": "left"}
+    heads = {"topic": "right", **trend, **dict.fromkeys(shares.groups, "right"), "name": "left"}
+    rows = [
+        [
+            str(each["topic"]),
+            *(each["trend"] or "" for _ in trend),
+            *(f"{group['share']:.0%}" for group in each["groups"]),
+            each["name"],
+        ]
+        for each in found
+    ]
+    rows.append(["all", *("" for _ in trend), *(f"{n:,}" for n in shares.documents), "documents"])
+    print_table(None, heads, rows)
+    if shares.n_without:
+        remark(f"{count_of(shares.n_without, 'document')} without {model_column(shares)} left out")
+
+
+def model_column(shares: Shares) -> str:
+    """What groups documents."""
+    return "a label" if shares.trend is None else "a date"
