@@ -30,7 +30,7 @@ def test_named_columns_are_taken_and_joined():
     options = ReadOptions(text=("title", "abstract"), id="n", label="Topic")
     columns = find_columns(["n", "title", "abstract", "topic", "id"], options, "f")
     record = {"n": 7, "title": "A", "abstract": "b c", "topic": ["x", "y"], "id": "no"}
-    assert columns.get(record) == ("7", "A\nb c", ("x", "y"))
+    assert columns.get(record) == ("7", "A\nb c", ("x", "y"), "")
 
 
 def test_a_missing_column_lists_those_that_exist():
