@@ -1,0 +1,1 @@
+"""Features → topics that people can read."""
