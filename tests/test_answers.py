@@ -112,6 +112,7 @@ def test_a_table_as_text_has_a_line_for_each_item_and_no_control_characters():
 def test_json_has_the_names_of_the_table():
     hits = Hits([hit("text")]).to_dicts()
     assert set(Hits.columns) <= hits[0].keys()
+    assert hits[0]["date"] == ""
     topics = Topics([Topic(3, ("a",), 1.0, 0.5)]).to_dicts()
     assert set(Topics.columns) == topics[0].keys()
     assert Topic.of_dict(topics[0]) == Topic(3, ("a",), 1.0, 0.5)

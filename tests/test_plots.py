@@ -6,6 +6,7 @@ import pytest
 from docboltz import plots
 from docboltz.errors import InvalidParameter
 from docboltz.evaluation.by_length import by_length
+from docboltz.topics.over import shares_by_date, shares_by_label
 
 NAMES = ("ORS", "RS", "DocNADE", "LDA", "LSI", "TF-IDF", "Unigram")
 RECALL = (0.01, 0.1, 1.0)
@@ -100,3 +101,64 @@ def test_what_cannot_be_drawn_is_refused(tmp_path, curves, lengths):
         plots.by_length({**lengths, "other": by_length([0.1], [3])})
     with pytest.raises(InvalidParameter, match=r"\.png or \.svg"):
         plots.save(plots.precision_recall(curves, RECALL), tmp_path / "figure.gif")
+
+
+def over_time(n_topics=8):
+    rng = np.random.default_rng(0)
+    topics, months = rng.integers(1, n_topics, 2000), rng.integers(1, 13, 2000)
+    topics[rng.random(2000) < months / 24] = 0  # rises
+    return shares_by_date(topics, n_topics, [f"2013-{month:02}" for month in months])
+
+
+def by_label(n_topics=8):
+    rng = np.random.default_rng(0)
+    labels = [(f"label {i}",) for i in rng.integers(0, 5, 500)]
+    return shares_by_label(rng.integers(0, n_topics, 500), n_topics, labels)
+
+
+def test_lines_show_the_topics_that_change_most():
+    shares, names = over_time(), [f"name {t}" for t in range(8)]
+    (axes,) = plots.topic_shares_figure(shares, names).axes
+    lines = axes.get_lines()
+    assert len(lines) == plots.MOST_LINES
+    assert lines[0].get_label() == "name 0 ↑"
+    np.testing.assert_allclose(lines[0].get_ydata(), 100 * shares.shares[0])
+    assert axes.get_xticklabels()[0].get_text() == "2013-01"
+    assert axes.get_xlabel() == "Month"
+
+
+def test_periods_without_documents_are_no_zeros():
+    shares = shares_by_date([0, 0, 0, 1], 2, ["2010", "2011", "2013", "2013"])
+    (axes,) = plots.topic_shares_figure(shares, ["a", "b"]).axes
+    assert all(line.get_xdata().tolist() == [0, 1, 3] for line in axes.get_lines())
+
+
+def test_the_map_shows_shares_by_label_the_largest_topics_first():
+    shares, names = by_label(40), [f"{t} {'long ' * 9}" for t in range(40)]
+    axes, bar = plots.topic_shares_figure(shares, names).axes
+    shown = axes.get_images()[0].get_array()
+    order = np.argsort(-(shares.shares @ shares.documents), kind="stable")[: plots.MOST_ROWS]
+    np.testing.assert_allclose(shown, 100 * shares.shares[order])
+    rows = [text.get_text() for text in axes.get_yticklabels()]
+    assert [int(row.split()[0]) for row in rows] == order.tolist()
+    assert max(map(len, rows)) == plots.LONGEST_NAME
+    assert [text.get_text() for text in axes.get_xticklabels()] == list(shares.groups)
+    assert bar.get_ylabel() == "Share of documents (%)"
+
+
+@pytest.mark.parametrize("shares", [over_time(), by_label()], ids=["time", "label"])
+def test_figures_of_shares_are_legible_and_the_same_each_time(tmp_path, shares):
+    figure = plots.topic_shares_figure(shares, list("abcdefgh"))
+    assert min(text.get_fontsize() for text in letters(figure)) >= 9
+    for suffix in plots.FORMATS:
+        for number in range(2):
+            drawn = plots.topic_shares_figure(shares, list("abcdefgh"))
+            plots.save(drawn, tmp_path / f"{number}{suffix}")
+        assert len({(tmp_path / f"{number}{suffix}").read_bytes() for number in range(2)}) == 1
+
+
+def test_shares_that_cannot_be_drawn_are_refused():
+    with pytest.raises(InvalidParameter, match="one for each of 8 topics"):
+        plots.topic_shares_figure(over_time(), ["a"])
+    with pytest.raises(InvalidParameter, match="a group at least"):
+        plots.topic_shares_figure(shares_by_label([0], 1, [()]), ["a"])

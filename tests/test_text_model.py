@@ -162,9 +162,12 @@ def test_numbers_that_are_none(text_model, n):
 
 def test_index_makes_another_collection_the_one_that_is_searched():
     model = fitted()
-    counted = model.index([Document("new", "Bread and xyzzy", ("l",)), Document("none", "xyzzy")])
+    new = Document("new", "Bread and xyzzy", ("l",), "2013-08-11")
+    counted = model.index([new, Document("none", "xyzzy")])
     assert (len(counted), counted.n_empty) == (2, 1)
-    assert [(hit.id, hit.labels) for hit in model.search("butter")] == [("new", ("l",))]
+    (hit,) = model.search("butter")
+    assert (hit.id, hit.labels, hit.date) == ("new", ("l",), "2013-08-11")
+    assert model.store.labels_and_dates() == ([("l",), ()], ["2013-08-11", ""])
 
 
 def test_asking_imports_nothing_slow(text_model, tmp_path):

@@ -42,6 +42,8 @@ class Hit:
     """What having the same words adds to it."""
     matches: tuple[Span, ...] = ()
     """Where words of the query stand in the text: begin and end of each."""
+    date: str = ""
+    """By ISO 8601; "" where there is none."""
 
     def snippet(
         self, width: int = SHOWN_CHARACTERS, mark: Mark = ("", ""), clean: Clean = str

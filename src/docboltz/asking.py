@@ -198,8 +198,8 @@ class Asking:
         parts = weights.topics * best.topics[0][taken], weights.words * best.words[0][taken]
         for document, t, w in zip(store.documents(rows[taken]), *parts, strict=True):
             matches = find_matches(self.analysis, document.text, terms)
-            text, labels = document.text, document.labels
-            yield Hit(document.id, float(t + w), text, labels, float(t), float(w), matches)
+            text, labels, date = document.text, document.labels, document.date
+            yield Hit(document.id, float(t + w), text, labels, float(t), float(w), matches, date)
 
 
 def distinct_units(units: Iterable[Unit], n: int | None) -> list[Unit]:

@@ -95,7 +95,7 @@ def look_for_topics(model: TextModel, *, verbose: bool) -> None:
 def write_store(
     model: TextModel, corpus: Corpus, texts: Iterable[str], folder: Path, *, verbose: bool
 ) -> None:
-    """Write features, words, ids, labels and texts; centring features sharpens cosines."""
+    """Write features, words, ids, labels, dates and texts; centring features sharpens cosines."""
 
     def check() -> None:
         """A model that was replaced meanwhile must not be searched by features of another."""
@@ -106,7 +106,7 @@ def write_store(
             )
 
     def blocks() -> Iterator[Block]:
-        documents = map(Document, corpus.ids, texts, corpus.labels)
+        documents = map(Document, corpus.ids, texts, corpus.labels, corpus.dates)
         for begin in range(0, len(corpus), BLOCK_DOCUMENTS):
             end = min(begin + BLOCK_DOCUMENTS, len(corpus))
             counts = corpus.counts[begin:end]

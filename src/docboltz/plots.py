@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from docboltz.errors import require
 from docboltz.evaluation.by_length import ByLength
 from docboltz.files import replacing
+from docboltz.topics.over import Shares
 
 WIDTH, HEIGHT = 3.5, 2.8
 """Inches: half the width of a page."""
@@ -37,6 +38,10 @@ DASHES: tuple[str | tuple[int, tuple[float, ...]], ...] = ("-", *((0, gaps) for 
 GREY = "#767676"
 LONG_LEGEND = 3
 """Names in a row of the legend."""
+MOST_LINES, MOST_ROWS = 6, 30
+"""Topics that a figure of their shares shows."""
+LONGEST_NAME = 28
+"""Characters of a topic's or label's name."""
 ROUND = (1, 2, 2.5, 5, 10)
 """Steps of an axis that are easy to read."""
 FORMATS = (".png", ".svg")
@@ -118,6 +123,61 @@ def by_length(curves: Mapping[str, ByLength], *, measure: str = "Average\nprecis
     return figure
 
 
+def topic_shares_figure(shares: Shares, names: Sequence[str]) -> Figure:
+    """Shares of topics, of these names: by label a map, over time lines for those that change most.
+
+    The map has a row for each topic, the largest first, up to 30, and a column for each label. The
+    lines are six: topics that rise (↑) or fall (↓) for certain come before others, and those of the
+    steeper slopes first.
+    """
+    owner, (T, G) = "topic_shares_figure", shares.shares.shape
+    require(len(names) == T, owner, "names", f"one for each of {T} topics", len(names))
+    require(T > 0 and G > 0, owner, "shares", "some of a topic and a group at least", (T, G))
+    percent = 100 * shares.shares
+    if shares.trend is None:
+        return _share_map(shares, percent, names)
+    trend = shares.trend
+    order = np.lexsort((-np.abs(trend.slope), trend.direction == 0))[:MOST_LINES]
+    size = (WIDTH, HEIGHT + 0.18 * len(order))  # the names stand above, in lines of their own
+    figure = Figure(size, layout="constrained", facecolor="white")
+    axes = figure.subplots()
+    filled = np.flatnonzero(shares.documents)
+    for number, topic in enumerate(order):
+        sign = {1: " ↑", -1: " ↓"}.get(int(trend.direction[topic]), "")
+        every = max(1, len(filled) // 8)
+        label = f"{_cut(names[topic])}{sign}"
+        axes.plot(filled, percent[topic, filled], label=label, markevery=every, **_style(number))
+    ticks = np.arange(0, G, max(1, -(-G // 4)))
+    axes.set_xticks(ticks, [shares.groups[g] for g in ticks])
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel(str(shares.period).capitalize())
+    axes.set_ylabel("Share of\ndocuments (%)")
+    axes.yaxis.set_major_locator(MaxNLocator(6, steps=ROUND))
+    _finish(axes)
+    _legend(figure, axes, columns=1)
+    return figure
+
+
+def _share_map(shares: Shares, percent: NDArray[np.float64], names: Sequence[str]) -> Figure:
+    order = np.argsort(-(percent @ shares.documents), kind="stable")[:MOST_ROWS]
+    rows, columns = len(order), len(shares.groups)
+    size = (2.6 + 0.22 * columns, 1.3 + 0.2 * rows)  # as many inches as letters need
+    figure = Figure(size, layout="constrained", facecolor="white")
+    axes = figure.subplots()
+    image = axes.imshow(percent[order], cmap="Blues", vmin=0, aspect="auto")
+    axes.set_yticks(range(rows), [_cut(names[topic]) for topic in order])
+    axes.set_xticks(range(columns), [_cut(group) for group in shares.groups], rotation=90)
+    axes.tick_params(labelsize=FONT_SIZE, length=0)
+    axes.set_xlabel("Label", fontsize=FONT_SIZE)
+    axes.set_ylabel("Topic", fontsize=FONT_SIZE)
+    bar = figure.colorbar(image, ax=axes, shrink=0.8)
+    bar.set_label("Share of documents (%)", fontsize=FONT_SIZE)
+    bar.ax.tick_params(labelsize=FONT_SIZE)
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    return figure
+
+
 def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     """Write a figure as PNG or SVG, by the suffix: whole or not at all, and without dates."""
     target = Path(path)
@@ -156,14 +216,18 @@ def _finish(axes: Axes) -> None:
     axes.set_axisbelow(True)
 
 
-def _legend(figure: Figure, axes: Axes) -> None:
+def _cut(name: str) -> str:
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+
+
+def _legend(figure: Figure, axes: Axes, columns: int = LONG_LEGEND) -> None:
     """Above the axes, where it hides no curve."""
     handles, names = axes.get_legend_handles_labels()
     figure.legend(
         handles,
         names,
         loc="outside upper center",
-        ncols=min(len(names), LONG_LEGEND),
+        ncols=min(len(names), columns),
         fontsize=FONT_SIZE,
         frameon=False,
         handlelength=2.6,

@@ -5,6 +5,7 @@ from click.testing import CliRunner
 from docboltz.cli.counting import counts_words
 from docboltz.cli.groups import given_options
 from docboltz.cli.reading import reads_corpus
+from docboltz.corpus.document import Document
 from docboltz.corpus.read_options import ReadOptions
 from docboltz.corpus.readers import read
 
@@ -41,14 +42,14 @@ def test_groups_reach_the_command_as_one_parameter_each():
 
 def test_every_option_reaches_the_reader(tmp_path):
     file = tmp_path / "table.data"
-    file.write_bytes("Kopf;Körper;Nummer;Marken\nA;é;7;x|y\n".encode("latin-1"))
+    file.write_bytes("Kopf;Körper;Nummer;Marken;Tag\nA;é;7;x|y;2013\n".encode("latin-1"))
     options = ["--format", "csv", "--text", "Kopf", "--text", "Körper", "--id", "Nummer"]
-    options += ["--label", "Marken", "--label-separator", "|", "--encoding", "latin-1"]
-    options += ["--delimiter", ";", "--header", "--no-quotes"]
+    options += ["--label", "Marken", "--date", "Tag", "--label-separator", "|"]
+    options += ["--encoding", "latin-1", "--delimiter", ";", "--header", "--no-quotes"]
     seen = given(file, *options)
     documents = read(**seen["corpus"])
     (document,) = documents
-    assert (document.id, document.text, document.labels) == ("7", "A\né", ("x", "y"))
+    assert document == Document("7", "A\né", ("x", "y"), "2013")
     assert documents.report.documents == 1
     assert seen["again"] == options
 

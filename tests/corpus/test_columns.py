@@ -1,6 +1,7 @@
 import pytest
 
 from docboltz.corpus.columns import ColumnChoice, as_labels, as_text
+from docboltz.corpus.dates import DateReading
 from docboltz.corpus.read_options import ReadOptions
 from docboltz.errors import InvalidCorpus
 
@@ -30,7 +31,7 @@ def test_named_columns_are_taken_and_joined():
     options = ReadOptions(text=("title", "abstract"), id="n", label="Topic")
     columns = find_columns(["n", "title", "abstract", "topic", "id"], options, "f")
     record = {"n": 7, "title": "A", "abstract": "b c", "topic": ["x", "y"], "id": "no"}
-    assert columns.get(record) == ("7", "A\nb c", ("x", "y"))
+    assert columns.get(record) == ("7", "A\nb c", ("x", "y"), "")
 
 
 def test_a_missing_column_lists_those_that_exist():
@@ -38,6 +39,26 @@ def test_a_missing_column_lists_those_that_exist():
         find_columns(["words", "kind"], ReadOptions(label="tag"), "f.csv")
     with pytest.raises(InvalidCorpus, match=r"usual name.*'a', 'b'"):
         find_columns(["a", "b"], NOTHING, "f.csv")
+
+
+def test_the_first_column_with_a_usual_name_and_dates_is_taken():
+    def dates(name, named):
+        return DateReading(order="day") if named or name == "Year" else None
+
+    def found(**options):
+        names = ["text", "Date", "Year", "created"]
+        return ColumnChoice(ReadOptions(**options)).find(names, "f", dates=dates)
+
+    columns = found()
+    assert (columns.date, columns.unused) == ("Year", ("Date", "created"))
+    assert columns.used == ["text", "Year"]
+    assert columns.get({"text": "a", "Year": "13/8/2013"}) == (None, "a", (), "2013-08-13")
+    assert columns.get({"text": "a", "Year": "soon"})[3] is None
+    assert str(columns).startswith(
+        "text 'text', no id, no label, date 'Year' (day first); not used"
+    )
+    assert found(date="created").date == "created"
+    assert found(label="year").date is None
 
 
 @pytest.mark.parametrize(

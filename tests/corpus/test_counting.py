@@ -243,3 +243,12 @@ def test_forgetting_pairs_keeps_their_counts(monkeypatch):
     monkeypatch.setattr("docboltz.corpus.chunks.REMEMBERED", 5)
     monkeypatch.setattr(counting, "CHUNK_DOCUMENTS", 7)
     assert same(count(documents(texts), PAIRS, n_jobs=1), expected)
+
+
+def test_dates_are_carried_and_days_kept_once():
+    days = ["2013-08-11", "", "2013-08-11T10:20:00", "2013"]
+    stream = (Document(str(i), "a", (), "".join(days[i % 4])) for i in range(400))
+    corpus = count(stream, WORDS)
+    assert corpus.dates == tuple(days * 100)
+    given = (Document(str(i), "a", (), f"{2000 + i % 2}") for i in range(400))
+    assert len({id(date) for date in count(given, WORDS).dates}) == 2

@@ -10,13 +10,17 @@ from docboltz.errors import InvalidCorpus, InvalidParameter
 def corpus(n=10):
     counts = np.arange(3 * n, dtype=np.int32).reshape(n, 3) % 4
     labels = tuple(("even",) if i % 2 == 0 else () for i in range(n))
-    return Corpus(csr_array(counts), tuple(map(str, range(n))), labels, Vocabulary("abc"))
+    dates = tuple(f"20{i:02}" for i in range(n))
+    ids = tuple(map(str, range(n)))
+    return Corpus(csr_array(counts), ids, labels, Vocabulary("abc"), dates=dates)
 
 
-def test_rows_take_ids_and_labels_along():
+def test_rows_take_ids_labels_and_dates_along():
     picked = corpus().rows([4, 1])
     assert picked.ids == ("4", "1")
     assert picked.labels == (("even",), ())
+    assert picked.dates == ("2004", "2001")
+    assert corpus().columns([0]).dates == corpus().dates
     assert np.array_equal(picked.counts.toarray(), corpus().counts.toarray()[[4, 1]])
     assert corpus().rows(np.arange(10) < 2).ids == ("0", "1")
 
@@ -41,6 +45,8 @@ def test_empty_documents_are_counted_and_can_be_left_out():
     whole = Corpus(counts, ("1", "2"), ((), ()), Vocabulary("ab"))
     assert whole.n_empty == 1
     assert whole.without_empty().ids == ("2",)
+    assert whole.dates == ("", "")
+    assert whole.without_empty().dates == ("",)
     assert whole.lengths.tolist() == [0, 3]
 
 
@@ -62,3 +68,5 @@ def test_a_split_leaves_some_on_each_side(test_size):
 def test_shapes_must_agree():
     with pytest.raises(InvalidCorpus, match="shape"):
         Corpus(csr_array((2, 3), dtype=np.int32), ("1",), ((),), Vocabulary("abc"))
+    with pytest.raises(InvalidCorpus, match="1 labels and 2 dates"):
+        Corpus(csr_array((1, 1)), ("1",), ((),), Vocabulary("a"), dates=("2013", "2014"))

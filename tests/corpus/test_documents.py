@@ -77,6 +77,13 @@ class TestSavedOptions:
         assert documents.report.absent_columns == 2
         assert any("no id column 'nr'" in line for line in documents.report.problems())
 
+    def test_a_missing_date_column_is_reported(self, tmp_path):
+        for name, row in (("new.csv", "text\na\n"), ("new.jsonl", '{"text": "a"}\n')):
+            (tmp_path / name).write_text(row)
+            documents = read(tmp_path / name, options=ReadOptions(date="day"))
+            assert [document.date for document in documents] == [""]
+            assert any("no date column 'day'" in line for line in documents.report.problems())
+
     def test_a_missing_text_column_is_refused(self, tmp_path):
         (tmp_path / "new.csv").write_text("nr;body;stars\n1;ships;5\n")
         with pytest.raises(InvalidCorpus, match="no text column 'title'"):

@@ -1,5 +1,6 @@
 """Data frames, columns and lists: whatever somebody may pass as texts."""
 
+import datetime
 from pathlib import Path
 
 import numpy as np
@@ -170,3 +171,21 @@ def test_read_takes_neither_numbers_nor_lists_of_them():
     for source in (3, [3]):
         with pytest.raises(InvalidCorpus, match="takes paths or a data frame"):
             read(source)
+
+
+@pytest.mark.parametrize("frame", [pandas.DataFrame, pyarrow.table, polars_frame])
+def test_dates_of_frames_are_found(frame):
+    days = [datetime.datetime(2013, 8, 11, 10, 20), None, datetime.datetime(2013, 8, 12)]
+    documents = read(frame({"text": ["a", "b", "c"], "created_at": days}))
+    expected = ["2013-08-11T10:20:00", "", "2013-08-12"]
+    assert [document.date for document in documents] == expected
+    assert "date 'created_at'" in documents.report.summary()[0]
+    numbers = frame({"text": ["a", "b"], "date": [1.5, 2.5]})
+    assert [document.date for document in read(numbers)] == ["", ""]
+
+
+def test_dates_of_documents_are_brought_into_one_form():
+    given = [Document("1", "a", date="2013-08-11 10:20"), Document("2", "b", date="soon"), "c"]
+    documents = as_documents(given, "fit")
+    assert [document.date for document in documents] == ["2013-08-11T10:20:00", "", ""]
+    assert (documents.report.invalid_dates, documents.report.undated) == (1, 1)

@@ -8,7 +8,16 @@ from docboltz.errors import InvalidParameter
 
 def test_options_survive_json():
     options = ReadOptions(
-        "csv", ("title", "body"), "nr", "stars", "|", "latin-1", ";", header=False, quotes=False
+        "csv",
+        ("title", "body"),
+        "nr",
+        "stars",
+        "day",
+        "|",
+        "latin-1",
+        ";",
+        header=False,
+        quotes=False,
     )
     assert ReadOptions.from_dict(json.loads(json.dumps(options.to_dict()))) == options
     assert ReadOptions.from_dict({}) == ReadOptions()
@@ -33,6 +42,7 @@ def test_one_column_is_no_list_of_columns():
         ("text", ["a", None]),
         ("id", 1),
         ("label", b"x"),
+        ("date", 2013),
         ("label_separator", ""),
         ("encoding", "utf-9"),
         ("encoding", "rot13"),

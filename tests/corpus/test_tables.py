@@ -1,8 +1,10 @@
 import json
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 
-from docboltz.corpus import readers
+from docboltz.corpus import readers, tables
 from docboltz.corpus.tables import sniff
 from docboltz.errors import InvalidCorpus
 
@@ -215,3 +217,91 @@ class TestParquet:
 )
 def test_formats_are_told_by_their_first_bytes(head, format):
     assert sniff("x", head) == format
+
+
+class TestDates:
+    def test_a_date_column_is_found_in_every_format(self, tmp_path):
+        days = ["2013-08-11", "soon", "", "2013-08-12 10:20"]
+        days += ["2013-08-13"] * 10
+        csv = "text,date\n" + "".join(f"a,{day}\n" for day in days)
+        jsonl = "".join(json.dumps({"text": "a", "date": day or None}) + "\n" for day in days)
+        pyarrow.parquet.write_table(
+            pyarrow.table({"text": ["a"] * 14, "date": days}), tmp_path / "a.parquet"
+        )
+        parquet = (tmp_path / "a.parquet").read_bytes()
+        for name, content in (("a.csv", csv), ("a.jsonl", jsonl), ("a.parquet", parquet)):
+            documents, report = read(tmp_path / name, content)
+            assert [d.date for d in documents][:4] == ["2013-08-11", "", "", "2013-08-12T10:20:00"]
+            first, *problems = report.summary()
+            assert first.endswith("text 'text', no id, no label, date 'date'")
+            assert problems == [
+                "1 value in place of a date is none (first: 2)",
+                "1 of 14 documents has no date",
+            ]
+            assert json.loads(json.dumps(report.to_dict()))["invalid_dates"] == 1
+
+    def test_a_column_without_dates_is_not_used(self, tmp_path):
+        documents, report = read(tmp_path / "a.csv", "text,time,date\na,3:20,our first\n")
+        assert documents[0].date == ""
+        assert report.summary()[0].endswith("no label; not used: 'time', 'date'")
+        documents, report = read(tmp_path / "a.csv", "text,date,year\na,our first,2013\n")
+        assert documents[0].date == "2013"
+        assert report.summary()[0].endswith("date 'year'; not used: 'date'")
+
+    def test_a_named_column_may_hold_seconds_and_must_be_there(self, tmp_path):
+        for name, content in (
+            ("a.csv", "text,when\na,1376216400\n"),
+            ("a.jsonl", '{"text": "a", "when": 1376216400}\n{"text": "b"}\n'),
+        ):
+            documents, report = read(tmp_path / name, content, date="When")
+            assert documents[0].date == "2013-08-11T10:20:00"
+            assert "date 'when'" in report.summary()[0]
+            with pytest.raises(InvalidCorpus, match="no date column 'day'"):
+                read(tmp_path / name, content, date="day")
+
+    def test_the_order_of_day_and_month_is_said(self, tmp_path):
+        content = "text,date\na,11/08/2013\n"
+        documents, report = read(tmp_path / "a.csv", content)
+        assert documents[0].date == "2013-11-08"
+        assert "date 'date' (month first, as nothing tells)" in report.summary()[0]
+        documents, report = read(tmp_path / "a.csv", content + "b,31/08/2013\n")
+        assert documents[0].date == "2013-08-11"
+        assert "date 'date' (day first)" in report.summary()[0]
+
+    def test_a_value_that_contradicts_what_was_seen_first_is_reported(self, tmp_path):
+        rows = ["a,11/08/2013"] * tables.ENOUGH_ROWS + ["b,31/08/2013"]
+        documents, report = read(tmp_path / "a.csv", "\n".join(["text,date", *rows]))
+        assert documents[-1].date == ""
+        assert report.invalid_dates == 1
+
+    def test_a_table_without_header_names_its_columns_by_number(self, tmp_path):
+        documents, _ = read(tmp_path / "a.csv", "2013-08-11,a long text\n", header=False, date="1")
+        assert documents[0].date == "2013-08-11"
+
+    def test_types_and_roles_of_orange_are_no_dates(self, tmp_path):
+        content = "text\tdate\nstring\ttime\nmeta\tmeta\na b\t2013-08-11\n"
+        documents, _ = read(tmp_path / "a.tab", content)
+        assert [(d.text, d.date) for d in documents] == [("a b", "2013-08-11")]
+
+    def test_times_of_parquet(self, tmp_path):
+        moment = 1376216400_123456789
+        kinds = {
+            "nanoseconds": (moment, pyarrow.timestamp("ns"), "2013-08-11T10:20:00"),
+            "zone": (moment // 10**9, pyarrow.timestamp("s", "Asia/Tokyo"), "2013-08-11T10:20:00"),
+            "day": (15928, pyarrow.date32(), "2013-08-11"),
+            "far": (10**15, pyarrow.timestamp("s"), ""),
+        }
+        for name, (value, kind, expected) in kinds.items():
+            table = pyarrow.table({"text": ["a"], "date": pyarrow.array([value], kind)})
+            pyarrow.parquet.write_table(table, tmp_path / f"{name}.parquet")
+            for source in (tmp_path / f"{name}.parquet", table):
+                (document,) = readers.read(source, date="date")
+                assert document.date == expected
+
+    def test_an_empty_parquet_file_has_no_dates(self, tmp_path):
+        empty = pyarrow.table(
+            {"text": pyarrow.array([], "string"), "date": pyarrow.array([], "string")}
+        )
+        pyarrow.parquet.write_table(empty, tmp_path / "a.parquet")
+        with pytest.raises(InvalidCorpus, match="no documents"):
+            list(readers.read(tmp_path / "a.parquet"))

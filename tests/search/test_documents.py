@@ -25,7 +25,9 @@ DOCUMENTS = [
     Document("", ""),
     Document("a/b.txt", "Two\nlines and a\ttab", ("sci.space", "alt.atheism")),
     Document("Ωμέγα 𝄞", "naïve café \x00 🛰️", ("日本語", "")),
-    *(Document(f"id {i}", "word " * i, ("same",) * (i % 3)) for i in range(20)),
+    *(Document(f"id {i}", "word " * i, ("same",) * (i % 3), f"20{i + 10}") for i in range(18)),
+    Document(', "labels": [', '{"text": "no"}, "text": "', (', "date": "',), "2013-08-11T10:20:00"),
+    Document("\\", ', "date": "', ('"', "\\"), "2013-08-11"),
 ]
 
 
@@ -87,6 +89,8 @@ def test_damage_is_found(folder: Path, name: str) -> None:
     (folder / name).write_bytes(data)
     with pytest.raises(ValueError, match="was changed"):
         StoredDocuments(folder, 23).take(np.arange(23))
+    with pytest.raises(ValueError, match="was changed"):
+        StoredDocuments(folder, 23).labels_and_dates()
 
 
 @pytest.mark.parametrize(
@@ -95,13 +99,14 @@ def test_damage_is_found(folder: Path, name: str) -> None:
         b"",
         b"no JSON",
         b"[]",
-        b'{"id": "a", "labels": ["x"]}',
-        b'{"id": "a", "labels": ["x"], "text": null}',
-        b'{"id": "a", "labels": null, "text": "t"}',
-        b'{"id": "a", "labels": "x", "text": "t"}',
-        b'{"id": "a", "labels": [1], "text": "t"}',
-        b'{"id": 1, "labels": ["x"], "text": "t"}',
-        b'{"id": "\\udcff", "labels": [], "text": "t"}',
+        b'{"id": "a", "labels": ["x"], "date": ""}',
+        b'{"id": "a", "labels": ["x"], "text": "t"}',
+        b'{"id": "a", "labels": ["x"], "date": null, "text": "t"}',
+        b'{"id": "a", "labels": ["x"], "date": "\\udcff", "text": "t"}',
+        b'{"id": "a", "labels": ["x"], "date": "", "text": null}',
+        b'{"id": "a", "labels": null, "date": "", "text": "t"}',
+        b'{"id": "a", "labels": "x", "date": "", "text": "t"}',
+        b'{"id": "a", "labels": [1], "date": "", "text": "t"}',
         b"\xff",
     ],
 )
@@ -115,10 +120,30 @@ def test_lines_of_other_things_are_refused(folder: Path, line: bytes) -> None:
         documents.take(np.array([0]))
     with pytest.raises((ValueError, KeyError, TypeError)):
         documents.row_of("a")
+    with pytest.raises((ValueError, KeyError, TypeError)):
+        documents.labels_and_dates()
+
+
+@pytest.mark.parametrize("id", [b"1", b'"\\udcff"'])
+def test_ids_that_are_no_text_are_refused(folder: Path, id: bytes) -> None:
+    line = b'{"id": %b, "labels": ["x"], "date": "", "text": "t"}' % id
+    (folder / LINES).write_bytes(line)
+    record = (len(line), _hashed("a"), zlib.crc32(line))
+    (folder / RECORDS).write_bytes(np.array([record], RECORD).tobytes())
+    with pytest.raises(ValueError, match="other things"):
+        StoredDocuments(folder, 1).take(np.array([0]))
+
+
+def test_labels_and_dates_of_all_are_read_at_once(folder: Path) -> None:
+    labels, dates = StoredDocuments(folder, 23).labels_and_dates()
+    assert labels == [each.labels for each in DOCUMENTS]
+    assert dates == [each.date for each in DOCUMENTS]
+    same = [each for each in labels if each == ("same",)]
+    assert len({id(each) for each in same}) == 1  # not once for every document
 
 
 def test_what_a_later_version_adds_to_a_line_is_passed_over(folder: Path) -> None:
-    line = b'{"id": "a", "labels": ["x"], "text": "t", "date": "2020-02-20"}\n'
+    line = b'{"id": "a", "labels": ["x"], "date": "", "text": "t", "colour": "red"}\n'
     (folder / LINES).write_bytes(line)
     record = (len(line), _hashed("a"), zlib.crc32(line))
     (folder / RECORDS).write_bytes(np.array([record], RECORD).tobytes())

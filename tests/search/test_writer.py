@@ -39,6 +39,7 @@ A = Block([[1, 1]], ONE, [Document("a", "")])
         ({"documents": [Document("a", "", "sport")]}, "strings for document 'a'. Got 'sport'"),
         ({"documents": [Document("a", "", (3,))]}, "tuple of strings for document 'a'"),
         ({"documents": [Document("a", None)]}, "'texts'.*Got None"),
+        ({"documents": [Document("a", "", (), 2013)]}, "'dates'.*Got 2013"),
         ({"documents": [Document("old", "")]}, "Two documents have the id 'old'"),
         (
             {

@@ -20,6 +20,7 @@ READING = (
     option("--text", "Column with the text; repeat it to join several.", multiple=True),
     option("--id", "Column with the document's id."),
     option("--label", "Column with the label or labels."),
+    option("--date", "Column with the document's date."),
     option("--label-separator", "Splits labels kept in one string."),
     option("--encoding", "UTF-8, else detected, by default."),
     option("--delimiter", "What separates the columns of a CSV: a character, or tab."),

@@ -1,12 +1,14 @@
-"""Which column holds the text, which the id, which the labels, and what their values mean."""
+"""Which column holds the text, the id, the labels, the date, and what their values mean."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from docboltz.corpus.dates import DateReading, Finder
 from docboltz.corpus.read_options import ReadOptions
+from docboltz.corpus.values import is_missing, plain
 from docboltz.errors import InvalidCorpus
 
 TEXT_NAMES = (
@@ -26,6 +28,14 @@ LABEL_NAMES = (
     "topic", "tags", "tag", "targets", "target", "section", "genre", "newsgroup", "subject",
     "sentiment", "y",
 )  # fmt: skip
+DATE_NAMES = (
+    "date", "datetime", "date_time", "timestamp", "created_at", "created_utc", "created",
+    "date_created", "published_at", "published", "publication_date", "pub_date", "pubdate",
+    "published_date", "publish_date", "date_published", "posted_at", "post_date", "date_posted",
+    "review_date", "submitted", "submitted_at", "submission_date", "time", "year", "pub_year",
+    "publication_year", "updated_at", "updated", "update_date",
+)  # fmt: skip
+"""Taken if the values are dates, too: a `time` of "3:20" is none."""
 
 
 @dataclass(frozen=True)
@@ -38,28 +48,35 @@ class Columns:
     label_separator: str | None = None
     unused: tuple[str, ...] = ()
     """Columns nobody has asked for; one of them may hold the labels."""
+    date: str | None = None
+    dates: DateReading = field(default_factory=DateReading)
+    """How the values of the date column are read."""
 
-    def get(self, record: Mapping[str, Any]) -> tuple[str | None, str, tuple[str, ...]]:
-        """The id (None if missing), text and labels of a record."""
+    def get(self, record: Mapping[str, Any]) -> tuple[str | None, str, tuple[str, ...], str | None]:
+        """The id (None if missing), text, labels and date (None if it is not one) of a record."""
         parts = [as_text(record.get(name)) for name in self.text]
         text = parts[0] if len(parts) == 1 else "\n".join(part for part in parts if part)
         name = as_text(record.get(self.id)).strip() if self.id is not None else ""
-        if self.label is None:
-            return name or None, text, ()
-        return name or None, text, as_labels(record.get(self.label), self.label_separator)
+        labels: tuple[str, ...] = ()
+        if self.label is not None:
+            labels = as_labels(record.get(self.label), self.label_separator)
+        date = "" if self.date is None else self.dates(record.get(self.date))
+        return name or None, text, labels, date
 
     def __str__(self) -> str:
         """What is read from where, in words."""
         text = " and ".join(map(repr, self.text))
         identity = "no id" if self.id is None else f"id {self.id!r}"
         label = "no label" if self.label is None else f"label {self.label!r}"
+        order = f" ({self.dates})" if str(self.dates) else ""
+        date = "" if self.date is None else f", date {self.date!r}{order}"
         unused = f"; not used: {_quoted(self.unused, 5)}" if self.unused else ""
-        return f"text {text}, {identity}, {label}{unused}"
+        return f"text {text}, {identity}, {label}{date}{unused}"
 
     @property
     def used(self) -> list[str]:
         """Every column that is read, each once."""
-        names = [*self.text, self.id, self.label]
+        names = [*self.text, self.id, self.label, self.date]
         return list(dict.fromkeys(name for name in names if name is not None))
 
 
@@ -78,12 +95,13 @@ class ColumnChoice:
         is_text: Callable[[str], bool] = lambda name: True,
         absent: Callable[[str], None] = lambda message: None,
         *,
+        dates: Finder = lambda name, named: DateReading() if named else None,
         lenient: bool = False,
     ) -> Columns:
-        """Choose columns among `names`; `is_text` tells which of them may hold text.
+        """Choose columns among `names`; `is_text` tells which may hold text, `dates` which dates.
 
-        `absent` gets a message for each saved id or label column that is missing. Others must not
-        be, unless `lenient`.
+        `absent` gets a message for each saved id, label or date column that is missing. Others
+        must not be, unless `lenient`.
         """
         options = self.options
         wanted = (options.text,) if isinstance(options.text, str) else options.text or ()
@@ -99,8 +117,8 @@ class ColumnChoice:
                 return None
             return name if lenient else _named(name, names, where, what)
 
-        identity, label = optional("id"), optional("label")
-        taken = {*text, identity, label}
+        identity, label, date = optional("id"), optional("label"), optional("date")
+        taken = {*text, identity, label, date}
         free = [name for name in names if name not in taken]
         if not text:
             candidates = [name for name in free if is_text(name)]
@@ -120,15 +138,22 @@ class ColumnChoice:
         identity = identity if identity is not None else _known(free, ID_NAMES)
         free = [name for name in free if name != identity]
         label = label if label is not None else _known(free, LABEL_NAMES)
-        unused = tuple(name for name in free if name != label)
-        return Columns(text, identity, label, options.label_separator, unused)
+        free = [name for name in free if name != label]
+        if date is not None:
+            reading = dates(date, True)
+        else:
+            found_dates = ((name, dates(name, False)) for name in _all_known(free, DATE_NAMES))
+            date, reading = next((pair for pair in found_dates if pair[1]), (None, None))
+        unused = tuple(name for name in free if name != date)
+        how = options.label_separator, unused, date, reading or DateReading()
+        return Columns(text, identity, label, *how)
 
 
 def as_text(value: Any) -> str:
     """A text from whatever a column holds; lists are already tokenised texts."""
     if isinstance(value, str):
         return value
-    value = _plain(value)
+    value = plain(value)
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     if isinstance(value, (list, tuple)):
@@ -136,24 +161,9 @@ def as_text(value: Any) -> str:
     return "" if is_missing(value) else str(value)
 
 
-def is_missing(value: object) -> bool:
-    """Tell whether a value stands for none: None, NaN, or pandas' NA and NaT."""
-    if value is None or type(value).__name__ == "NAType":
-        return True
-    different = value != value  # as only NaN and NaT are
-    return type(different).__name__ in ("bool", "bool_") and bool(different)
-
-
-def _plain(value: Any) -> Any:
-    """NumPy's numbers and arrays and polars' series, which stand in frames, as Python's own."""
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    return value.to_list() if hasattr(value, "to_list") else value
-
-
 def as_labels(value: Any, separator: str | None) -> tuple[str, ...]:
     """Labels from a list or a single value; none of them empty, none twice."""
-    value = _plain(value)
+    value = plain(value)
     values = value if isinstance(value, (list, tuple)) else [value]
     labels = [as_text(item) for item in values]
     if separator is not None:
@@ -170,8 +180,13 @@ def same_name(name: str, names: Iterable[str]) -> str | None:
 
 def _known(names: Sequence[str], usual: Sequence[str]) -> str | None:
     """The column whose name comes first among the usual ones."""
+    return next(iter(_all_known(names, usual)), None)
+
+
+def _all_known(names: Sequence[str], usual: Sequence[str]) -> list[str]:
+    """The columns with a usual name, in the order of those."""
     lowered = {name.strip().lower().replace(" ", "_"): name for name in reversed(names)}
-    return next((lowered[name] for name in usual if name in lowered), None)
+    return [lowered[name] for name in usual if name in lowered]
 
 
 def _named(name: str, names: Sequence[str], where: str, what: str) -> str:

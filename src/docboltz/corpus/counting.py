@@ -1,7 +1,7 @@
 """One pass over a stream of documents → a Corpus.
 
-Memory holds the counts, the ids and labels, and a few chunks of text. Vocabulary and counts do not
-depend on the number of processes.
+Memory holds the counts, the ids, labels and dates, and a few chunks of text. Vocabulary and counts
+do not depend on the number of processes.
 """
 
 from __future__ import annotations
@@ -61,15 +61,19 @@ def count(
     n_processes = (os.cpu_count() or 1) if n_jobs == -1 else n_jobs
     ids: list[str] = []
     labels: list[tuple[str, ...]] = []
+    dates: list[str] = []
 
     def texts() -> Iterator[str]:
-        # Few distinct sets of labels: each is kept once, not once for every document.
+        # Few distinct sets of labels, and days: each is kept once, not once for every document.
         known: dict[tuple[str, ...], tuple[str, ...]] = {}
+        days: dict[str, str] = {}
         for document in documents:
             if on_document:
                 on_document(document)
             ids.append(document.id)
             labels.append(known.setdefault(document.labels, document.labels))
+            date = document.date
+            dates.append(days.setdefault(date, date) if len(date) <= len("2013-08-11") else date)
             yield document.text
 
     counter, merged = ChunkCounter(analysis, vocabulary), _Merged(vocabulary)
@@ -90,7 +94,8 @@ def count(
         counts = select_columns(counts, columns)
         merged.n_outside = n_before - int(counts.data.sum(dtype=np.int64))
         vocabulary = Vocabulary([terms[column] for column in columns], merged.forms(columns))
-    return Corpus(counts, tuple(ids), tuple(labels), vocabulary, analysis, merged.n_outside)
+    about = tuple(ids), tuple(labels), vocabulary, analysis, merged.n_outside, tuple(dates)
+    return Corpus(counts, *about)
 
 
 def _check(min_df: Any, max_df: Any, max_words: Any, n_jobs: Any) -> None:

@@ -1,4 +1,4 @@
-"""Documents → counts: a sparse matrix with the documents' ids and labels and the vocabulary."""
+"""Documents → counts: a sparse matrix, its vocabulary, and the documents' ids, labels and dates."""
 
 from __future__ import annotations
 
@@ -32,14 +32,18 @@ class Corpus:
     """How text became words; None if the counts did not come from text."""
     n_outside: int = 0
     """Words of the texts that have no column: unknown, too rare or too common ones."""
+    dates: tuple[str, ...] = ()
+    """The date of each document by ISO 8601, "" where there is none. Left out, none has one."""
 
     def __post_init__(self) -> None:
         shape = (len(self.ids), len(self.vocabulary))
-        if self.counts.shape != shape or len(self.labels) != shape[0]:
+        object.__setattr__(self, "dates", self.dates or ("",) * shape[0])
+        n_about = len(self.labels), len(self.dates)
+        if self.counts.shape != shape or n_about != (shape[0], shape[0]):
             raise InvalidCorpus(
                 f"A corpus of {shape[0]} ids and {shape[1]} words needs counts of shape {shape} "
-                f"and as many labels; got counts of shape {self.counts.shape} and "
-                f"{len(self.labels)} labels."
+                f"and as many labels and dates; got counts of shape {self.counts.shape}, "
+                f"{n_about[0]} labels and {n_about[1]} dates."
             )
 
     def __len__(self) -> int:
@@ -66,8 +70,13 @@ class Corpus:
     def rows(self, index: ArrayLike) -> Corpus:
         """Pick documents by number or mask, in the order given."""
         picked = np.arange(len(self))[np.asarray(index)]
-        ids, labels = tuple(self.ids[i] for i in picked), tuple(self.labels[i] for i in picked)
-        return replace(self, counts=self.counts[picked], ids=ids, labels=labels)
+        return replace(
+            self,
+            counts=self.counts[picked],
+            ids=tuple(self.ids[i] for i in picked),
+            labels=tuple(self.labels[i] for i in picked),
+            dates=tuple(self.dates[i] for i in picked),
+        )
 
     def without_empty(self) -> Corpus:
         """The documents that have at least one word."""

@@ -26,6 +26,7 @@ def write_json_lines(data: TextDataset | Split, part: str, out: Path) -> int:
         for documents in parts:
             for d in spelled_out(documents) if isinstance(documents, Corpus) else documents:
                 record = {"id": d.id, "text": d.text, "labels": list(d.labels)}
+                record |= {"date": d.date} if d.date else {}
                 stream.write(json.dumps(record, ensure_ascii=False) + "\n")
                 n += 1
     return n
@@ -34,7 +35,8 @@ def write_json_lines(data: TextDataset | Split, part: str, out: Path) -> int:
 def spelled_out(corpus: Corpus) -> Iterator[Document]:
     """Documents whose text repeats each word as often as it was counted."""
     words = np.array(corpus.vocabulary.words, dtype=object)
-    for row, (identity, labels) in enumerate(zip(corpus.ids, corpus.labels, strict=True)):
+    about = zip(corpus.ids, corpus.labels, corpus.dates, strict=True)
+    for row, (identity, labels, date) in enumerate(about):
         entries = slice(corpus.counts.indptr[row], corpus.counts.indptr[row + 1])
         text = np.repeat(words[corpus.counts.indices[entries]], corpus.counts.data[entries])
-        yield Document(identity, " ".join(text), labels)
+        yield Document(identity, " ".join(text), labels, date)

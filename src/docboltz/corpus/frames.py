@@ -8,12 +8,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
+from itertools import islice
 from typing import Any
 
-from docboltz.corpus.columns import ColumnChoice, is_missing
+from docboltz.corpus.columns import ColumnChoice
+from docboltz.corpus.dates import DateReading, date_finder
 from docboltz.corpus.document import Document
 from docboltz.corpus.report import ReadAs, ReadReport
-from docboltz.corpus.tables import Row
+from docboltz.corpus.tables import ENOUGH_ROWS, Row
+from docboltz.corpus.values import is_missing, spelled_times
 from docboltz.errors import InvalidCorpus, shown
 
 
@@ -38,7 +41,8 @@ def read_frame(frame: Any, choice: ColumnChoice, report: ReadReport) -> Iterator
 
     try:
         absent = partial(report.note, "absent_columns")
-        columns = choice.find(names, f"The {kind}", is_text, absent)
+        dates = date_finder(lambda name: islice(column(name), ENOUGH_ROWS))
+        columns = choice.find(names, f"The {kind}", is_text, absent, dates=dates)
     except InvalidCorpus as error:
         if "text" in error.settings:
             error.hint = "Name the one that holds the text, as in docboltz.read(frame, text='…')."
@@ -52,18 +56,21 @@ def _column(frame: Any, position: int) -> Iterator[Any]:
     """Its values. By position, because pandas allows names that are numbers, or the same twice."""
     if hasattr(frame, "iloc"):
         values = frame.iloc[:, position]
+    elif hasattr(frame, "to_series"):
+        values = frame.to_series(position)
     else:
-        values = (frame.to_series if hasattr(frame, "to_series") else frame.column)(position)
+        values = spelled_times(frame.column(position))
     return (value.as_py() if hasattr(value, "as_py") else value for value in values)  # pyarrow's
 
 
 def read_texts(texts: Iterable[Any], owner: str) -> Iterator[Row]:
     """The texts and documents of any iterable, numbered from 0."""
+    dates = DateReading()
     for number, value in enumerate(texts):
         if isinstance(value, str):
             yield Row(number, None, str(value), ())  # NumPy's strings become Python's
         elif isinstance(value, Document):
-            yield Row(number, value.id, value.text, value.labels)
+            yield Row(number, value.id, value.text, value.labels, dates(value.date))
         else:
             yield Row(number, None, _as_text(value, number, owner), ())
 

@@ -28,6 +28,8 @@ class ReadOptions(SavedSettings):
     """The column with the document's id."""
     label: str | None = None
     """The column with the label or labels."""
+    date: str | None = None
+    """The column with the document's date."""
     label_separator: str | None = None
     """Splits labels that are one string: "a;b" with ";"."""
     encoding: str | None = None
@@ -49,7 +51,7 @@ class ReadOptions(SavedSettings):
         names = self.text if isinstance(self.text, tuple) else (self.text or "",)
         named = all(isinstance(name, str) for name in names)
         check(named, "text", "the name of a column, or several")
-        for name in ("id", "label"):
+        for name in ("id", "label", "date"):
             check(_is_text_or_none(getattr(self, name)), name, "the name of a column")
         separator = self.label_separator
         check(_is_text_or_none(separator) and separator != "", "label_separator", "some text")

@@ -73,9 +73,12 @@ class Documents:
             identity = _unique(identity, taken, report)
             report.documents += 1
             report.unlabelled += not labels
+            report.undated += row.date == ""
+            if row.date is None:
+                report.note("invalid_dates", identity)
             if not text or text.isspace():
                 report.note("empty", identity)
-            yield Document(identity, text, labels)
+            yield Document(identity, text, labels, row.date or "")
         if report.documents == 0:
             empty = "it is empty" if self._read_with is None else "nothing, or only a heading"
             found = "; ".join(report.problems()) or empty
@@ -94,6 +97,7 @@ def read(
     text: str | Sequence[str] | None = None,
     id: str | None = None,
     label: str | None = None,
+    date: str | None = None,
     format: Format | None = None,
     label_separator: str | None = None,
     encoding: str | None = None,
@@ -106,29 +110,36 @@ def read(
 
     The format follows from a file's name, or from its first bytes, unless `format` names it. In a
     folder every file is a document: its path is its id and its sub-folder its label (a folder of
-    nothing but CSV, TSV, JSON Lines or Parquet files is read as these). `text`, `id` and `label`
-    name columns; left out, they are found by usual names. Several text columns are joined. Labels
-    may be lists, or one string cut at `label_separator`. For CSV and TSV, `delimiter` separates
-    columns, `header=False` says that there are no names (columns are "1", "2", …, the longest is
-    the text) and `quotes=False` that quotes are text. A data frame is one of pandas or polars, or
-    a table of pyarrow.
+    nothing but CSV, TSV, JSON Lines or Parquet files is read as these). `text`, `id`, `label` and
+    `date` name columns; left out, they are found by usual names. Several text columns are joined.
+    Labels may be lists, or one string cut at `label_separator`. For CSV and TSV, `delimiter`
+    separates columns, `header=False` says that there are no names (columns are "1", "2", …, the
+    longest is the text) and `quotes=False` that quotes are text. A data frame is one of pandas or
+    polars, or a table of pyarrow.
+
+    Dates are those of ISO 8601, of mail (RFC 2822), with names of months in English, 2013/08/11,
+    11.08.2013, and 08/11/2013, whose order the first hundred values of a file tell: the month comes
+    first unless one of them cannot be a month. Seconds or milliseconds since 1970 are dates in a
+    column that was named, or is called like a timestamp. A column that was not named has dates
+    only if nine tenths of its first hundred values are. Other values are reported.
 
     Documents without an id are numbered: by line or row, after the file's name if there are
     several. An id that is taken gets a suffix, "a#2".
 
     `options` are those of the documents that a model was trained on (`Documents.options`). What is
-    given beside them counts more. New documents need the text columns named there, while an id or
-    label column may be missing; that is reported.
+    given beside them counts more. New documents need the text columns named there, while an id,
+    label or date column may be missing; that is reported.
 
     Paths are checked at once; everything else as it comes.
 
     >>> import pandas
     >>> documents = read(pandas.DataFrame({"nr": [7], "body": ["Ships at sea."]}), id="nr")
     >>> documents, list(documents)
-    (Documents(a DataFrame: id 'nr'), [Document(id='7', text='Ships at sea.', labels=())])
+    (Documents(a DataFrame: id 'nr'), [Document(id='7', text='Ships at sea.', labels=(), date='')])
     """
     asked: dict[str, Any] = {}
-    asked |= {"text": text or None, "id": id, "label": label, "label_separator": label_separator}
+    asked |= {"text": text or None, "id": id, "label": label, "date": date}
+    asked |= {"label_separator": label_separator}
     asked |= {"format": format, "encoding": encoding, "delimiter": delimiter}
     asked |= {"header": header, "quotes": quotes}
     named = {name: value for name, value in asked.items() if value is not None}

@@ -52,6 +52,10 @@ class ReadReport:
     """Documents without text. They keep their place, so that rows match the input."""
     unlabelled: int = 0
     """Documents without a label."""
+    undated: int = 0
+    """Documents without a value that might be a date."""
+    invalid_dates: int = 0
+    """Documents whose value in the date column is no date; they are read without one."""
     undecodable: int = 0
     """Documents left out because their bytes are not text in any known encoding."""
     malformed: int = 0
@@ -61,7 +65,7 @@ class ReadReport:
     duplicate_ids: int = 0
     """Documents whose id was taken; they got a suffix: "a", "a#2", "a#3"."""
     absent_columns: int = 0
-    """Id and label columns of the training corpus that a file does not have."""
+    """Id, label and date columns of the training corpus that a file does not have."""
     encodings: Counter[str] = field(default_factory=Counter)
     """How many pieces of text (lines, or files of a folder) each encoding decoded."""
     read_as: Counter[ReadAs] = field(default_factory=Counter)
@@ -100,14 +104,20 @@ class ReadReport:
             ("unreadable", "unreadable file left out", "unreadable files left out"),
             ("empty", "document has no text", "documents have no text"),
             ("duplicate_ids", "id used twice, renamed", "ids used twice, renamed"),
+            (
+                "invalid_dates",
+                "value in place of a date is none",
+                "values in place of dates are none",
+            ),
             ("absent_columns", "column of the training corpus missing", "columns missing"),
         ):
             if n := getattr(self, kind):
                 where = f" (first: {self.first[kind]})" if kind in self.first else ""
                 sentences.append(f"{n:,} {one if n == 1 else many}{where}")
-        if 0 < self.unlabelled < self.documents:
-            have = "has" if self.unlabelled == 1 else "have"
-            sentences.append(f"{self.unlabelled:,} of {self.documents:,} documents {have} no label")
+        for n, what in ((self.unlabelled, "label"), (self.undated, "date")):
+            if 0 < n < self.documents:
+                have = "has" if n == 1 else "have"
+                sentences.append(f"{n:,} of {self.documents:,} documents {have} no {what}")
         return sentences
 
     def to_dict(self) -> dict[str, Any]:

@@ -7,16 +7,18 @@ import io
 import json
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice, zip_longest
 from typing import Any, Literal, NamedTuple
 
 from docboltz.corpus.columns import TEXT_NAMES, ColumnChoice, Columns
+from docboltz.corpus.dates import DateReading, date_finder
 from docboltz.corpus.decoding import Decoder, decoded_lines, looks_binary, peek
 from docboltz.corpus.read_options import Format, ReadOptions
 from docboltz.corpus.report import ReadAs, ReadReport
+from docboltz.corpus.values import spelled_times
 from docboltz.errors import InvalidCorpus
 
 # Orange's .tab files: names, then types, then roles.
@@ -28,7 +30,7 @@ _DELIMITERS = ",\t;|"
 ENOUGH_RECORDS = 1000
 """JSON records after which a named column must have been seen."""
 ENOUGH_ROWS = 100
-"""Rows of a CSV without header after which its longest column, the text, is known."""
+"""Rows after which it is known which columns hold dates, and without header which is the text."""
 
 
 class Row(NamedTuple):
@@ -38,6 +40,8 @@ class Row(NamedTuple):
     id: str | None
     text: str
     labels: tuple[str, ...]
+    date: str | None = ""
+    """None for a value that is no date."""
 
 
 @dataclass(frozen=True)
@@ -55,11 +59,14 @@ class TableFile:
         return self.choice.options
 
     def find_columns(
-        self, names: list[str], is_text: Callable[[str], bool] = lambda name: True
+        self,
+        names: list[str],
+        is_text: Callable[[str], bool] = lambda name: True,
+        sample: Callable[[str], Iterable[Any]] = lambda name: (),
     ) -> Columns:
-        """The columns to read among those of the file."""
+        """The columns to read among those of the file; `sample` gives first values of one."""
         absent = partial(self.report.note, "absent_columns")
-        return self.choice.find(names, self.name, is_text, absent)
+        return self.choice.find(names, self.name, is_text, absent, dates=date_finder(sample))
 
     def lines(self) -> Iterator[str | None]:
         """Decoded lines; None for one that is not text."""
@@ -115,10 +122,12 @@ def read_lines(file: TableFile) -> Iterator[Row]:
 
 def read_json_lines(file: TableFile) -> Iterator[Row]:
     """One JSON object (or string) per line."""
-    columns = _JsonColumns(file)
+    lines = file.lines()
+    ahead = list(islice(lines, ENOUGH_ROWS))
+    columns = _JsonColumns(file, ahead)
     n_good = 0
     error: InvalidCorpus | None = None
-    for number, line in enumerate(file.lines(), 1):
+    for number, line in enumerate(chain(ahead, lines), 1):
         where = f"{file.name}, line {number}"
         if line is None:
             file.report.note("undecodable", where)
@@ -159,12 +168,15 @@ def read_json_lines(file: TableFile) -> Iterator[Row]:
 class _JsonColumns:
     """The columns of JSON records, which may differ from line to line.
 
-    They are found once for each set of fields. A record may lack its id or label, but a column
-    that was named and that no record has is a spelling mistake.
+    They are found once for each set of fields. A record may lack its id, label or date, but a
+    column that was named and that no record has is a spelling mistake. The first lines tell which
+    fields are dates.
     """
 
-    def __init__(self, file: TableFile) -> None:
+    def __init__(self, file: TableFile, first_lines: list[str | None]) -> None:
         self._file = file
+        records = [record for line in first_lines if isinstance(record := _json(line), dict)]
+        self._dates = date_finder(lambda name: [record.get(name) for record in records])
         self._known: dict[tuple[str, ...], Columns] = {}
         self._fields: dict[str, None] = {}
 
@@ -173,7 +185,9 @@ class _JsonColumns:
         if fields not in self._known:
             texts = {name for name in fields if isinstance(record[name], str | list | None)}
             find, name = self._file.choice.find, self._file.name
-            self._known[fields] = find(fields, name, texts.__contains__, lenient=True)
+            self._known[fields] = find(
+                fields, name, texts.__contains__, dates=self._dates, lenient=True
+            )
             self._fields.update(dict.fromkeys(fields))
         return self._known[fields]
 
@@ -189,10 +203,20 @@ class _JsonColumns:
             next((name for columns in found if (name := getattr(columns, what))), None)
             for what in ("id", "label")
         )
+        dated = (columns for columns in found if columns.date is not None)
+        date, how = next(((each.date, each.dates) for each in dated), (None, DateReading()))
         used = {name for columns in found for name in columns.used}
         unused = tuple(name for name in self._fields if name not in used)
-        read = Columns(text, id, label, unused=unused) if found else None
+        read = Columns(text, id, label, None, unused, date, how) if found else None
         self._file.report.read_as[ReadAs("JSON Lines", read)] += 1
+
+
+def _json(line: str | None) -> Any:
+    """The value of a line, None if it has none."""
+    try:
+        return json.loads(line or "null")
+    except (ValueError, RecursionError):
+        return None
 
 
 def read_delimited(file: TableFile, *, tabs: bool) -> Iterator[Row]:
@@ -203,22 +227,26 @@ def read_delimited(file: TableFile, *, tabs: bool) -> Iterator[Row]:
     delimiter = _delimiter(file.choice, tabs, feed.first_line())
     quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if options.quotes else csv.QUOTE_NONE
     rows = _csv_rows(csv.reader(feed, delimiter=delimiter, quoting=quoting), feed, file)
-    ahead = list(islice(rows, 2 if options.header else ENOUGH_ROWS))
+    ahead = list(islice(rows, ENOUGH_ROWS))
     if not ahead:
         return
+
+    def sample(name: str) -> list[str]:
+        at = names.index(name)
+        return [fields[at] for _, fields in ahead if at < len(fields)]
+
     if options.header:
         names = ahead.pop(0)[1]
-        columns = file.find_columns(names)
         if delimiter == "\t" and ahead and all(f.lower() in _ORANGE_TYPES for f in ahead[0][1]):
-            ahead = []
-            next(rows, None)
+            del ahead[:2]
+        columns = file.find_columns(names, sample=sample)
     else:
         sizes = [
             sum(map(len, fields)) for fields in zip_longest(*(f for _, f in ahead), fillvalue="")
         ]
         names = [str(i + 1) for i in range(len(sizes))]
         longest = names[sizes.index(max(sizes))]
-        columns = file.find_columns(names, lambda name: name == longest)
+        columns = file.find_columns(names, lambda name: name == longest, sample)
     file.report.read_as[ReadAs("CSV", columns, delimiter, options.header)] += 1
     for number, (line, fields) in enumerate(chain(ahead, rows), 1):
         if len(fields) > len(names):
@@ -309,14 +337,23 @@ def read_parquet(file: TableFile) -> Iterator[Row]:
         try:
             table = pyarrow.parquet.ParquetFile(source, pre_buffer=False)
             schema = table.schema_arrow
-            columns = file.find_columns(schema.names, lambda name: _is_text(schema, name))
+
+            def sample(name: str) -> list[Any]:
+                first = next(table.iter_batches(batch_size=ENOUGH_ROWS, columns=[name]), None)
+                return [] if first is None else [record[name] for record in _records(first)]
+
+            columns = file.find_columns(schema.names, lambda name: _is_text(schema, name), sample)
             file.report.read_as[ReadAs("Parquet", columns)] += 1
             batches = table.iter_batches(batch_size=256, columns=columns.used)
-            records = chain.from_iterable(batch.to_pylist() for batch in batches)
-            for number, record in enumerate(records, 1):
+            for number, record in enumerate(chain.from_iterable(map(_records, batches)), 1):
                 yield Row(number, *columns.get(record))
         except pyarrow.ArrowException as error:
             raise InvalidCorpus(f"{file.name} is not a readable Parquet file: {error}.") from error
+
+
+def _records(batch: Any) -> Iterator[dict[str, Any]]:
+    columns = [spelled_times(column).to_pylist() for column in batch.columns]
+    return (dict(zip(batch.schema.names, row, strict=True)) for row in zip(*columns, strict=True))
 
 
 def _is_text(schema: Any, name: str) -> bool:

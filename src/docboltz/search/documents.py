@@ -1,4 +1,4 @@
-"""What to show of a hit: id, labels and text of each document, a line of JSON each.
+"""What to show of a hit: id, labels, date and text of each document, a line of JSON each.
 
 A second file holds a record a document: where its line ends, a hash of its id to find it by, and a
 checksum of the line. Both files are mapped, grow at their ends, and need nothing but NumPy: pyarrow
@@ -47,7 +47,8 @@ class DocumentWriter(ExitStack):
         """Add documents at the end."""
         records = []
         for document in documents:
-            shown = {"id": document.id, "labels": document.labels, "text": document.text}
+            about = {"id": document.id, "labels": document.labels, "date": document.date}
+            shown = {**about, "text": document.text}  # the text last: `labels_and_dates` skips it
             line = json.dumps(shown, ensure_ascii=False).encode() + b"\n"
             self._lines.write(line)
             self._end += len(line)
@@ -73,6 +74,31 @@ class StoredDocuments:
         """The documents of these rows, in their order."""
         return [self._document(row) for row in rows.tolist()]
 
+    def labels_and_dates(self) -> tuple[list[tuple[str, ...]], list[str]]:
+        """The labels and the date of every document, in the order of the rows."""
+        labels: list[tuple[str, ...]] = []
+        dates: list[str] = []
+        known: dict[bytes, Any] = {}  # few distinct labels and days: each is parsed and kept once
+        begin = 0
+        for end, _, checksum in self._records.tolist():
+            line = self._lines[begin:end]
+            _check(line, checksum)
+            # Quotes in a JSON string have a backslash before them: these are found nowhere else.
+            middle, last = line.index(b', "date": "'), line.index(b', "text": "')
+            own = line[line.index(b', "labels": [') + 12 : middle]
+            date = line[middle + 10 : last]
+            if own not in known:
+                known[own] = tuple(_strings(json.loads(own)))
+            labels.append(known[own])
+            day = known.get(date)
+            if day is None:
+                (day,) = _strings([json.loads(date)])
+                if len(day) <= len("2013-08-11"):  # times differ too much to be kept
+                    known[date] = day
+            dates.append(day)
+            begin = end
+        return labels, dates
+
     def row_of(self, id: str) -> int | None:
         """The row of the document with this id, if there is one."""
         if not is_text(id):
@@ -88,13 +114,22 @@ class StoredDocuments:
     def _document(self, row: int) -> Document:
         begin, end = (int(self._records["end"][i]) if i >= 0 else 0 for i in (row - 1, row))
         line = self._lines[begin:end]
-        if zlib.crc32(line) != self._records["checksum"][row]:
-            raise ValueError(f"{DOCUMENTS} was changed after it was saved")
+        _check(line, self._records["checksum"][row])
         saved = json.loads(line)
-        id, labels, text = saved["id"], saved["labels"], saved["text"]
-        if not (isinstance(labels, list) and all(map(is_text, (id, text, *labels)))):
-            raise ValueError(f"{DOCUMENTS} holds other things than documents")
-        return Document(id, text, tuple(labels))
+        id, labels, date, text = (saved[name] for name in ("id", "labels", "date", "text"))
+        _strings([id, date, text, *labels] if isinstance(labels, list) else labels)
+        return Document(id, text, tuple(labels), date)
+
+
+def _strings(values: Any) -> list[str]:
+    if not (isinstance(values, list) and all(map(is_text, values))):
+        raise ValueError(f"{DOCUMENTS} holds other things than documents")
+    return values
+
+
+def _check(line: bytes, checksum: int) -> None:
+    if zlib.crc32(line) != checksum:
+        raise ValueError(f"{DOCUMENTS} was changed after it was saved")
 
 
 def _hashed(id: str) -> int:

@@ -172,10 +172,15 @@ class SearchStore:
             return self.words.of_documents(own)
 
     def documents(self, rows: ArrayLike) -> list[Document]:
-        """Id, labels and text of each of the rows, in their order."""
+        """Id, labels, date and text of each of the rows, in their order."""
         own = self._checked_rows(rows, "documents", "rows")
         with STORE.trusting(self.path):
             return self._documents.take(own)
+
+    def labels_and_dates(self) -> tuple[list[tuple[str, ...]], list[str]]:
+        """Labels and date of every document, in the order of the rows; reads past the texts."""
+        with STORE.trusting(self.path):
+            return self._documents.labels_and_dates()
 
     def row_of(self, id: str) -> int:
         """The row of the document with this id."""

@@ -24,7 +24,7 @@ FEATURES = "features.f32"
 STORE = Bundle(
     noun="search index",
     format="docboltz-search",
-    version=3,
+    version=4,
     manifest="store.json",
     files=(FEATURES, DOCUMENTS, RECORDS, *WORD_FILES),
     remedy="Build it again with {TextModel.index}.",
@@ -100,6 +100,7 @@ def _checked(block: Block, n_features: int, n_words: int, ids: set[str]) -> Floa
         require(is_text(id), owner, "ids", "strings in Unicode", id)
         listed = isinstance(labels, tuple) and all(map(is_text, labels))
         require(listed, owner, "labels", f"a tuple of strings for document {id!r}", labels)
+        require(is_text(document.date), owner, "dates", "strings in Unicode", document.date)
         require(is_text(document.text), owner, "texts", "strings in Unicode", document.text)
         if id in ids:
             raise InvalidCorpus(
