@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from html import escape
@@ -230,9 +231,20 @@ class Topics(Answer[Topic]):
         "labels": "left", "typical document": "cut",
     }  # fmt: skip
 
+    def table(self, mark: Mark, clean: Clean) -> tuple[dict[str, str], list[list[str]]]:
+        """Headings and rows; a broader topic of one topic alone has no row of its own."""
+        children = Counter(topic.parent for topic in self)
+        single = {topic.number for topic in self if children[topic.number] == 1}
+        shown = Topics((topic for topic in self if topic.number not in single), title=self.title)
+        return super(Topics, shown).table(mark, clean)
+
     def row(self, item: Topic, mark: Mark, clean: Clean) -> list[str]:
         """Number, share, name, words that are not in it, labels, and one document."""
-        indent = "  " * (item.level - min(topic.level for topic in self))
+        parents = {topic.number: topic.parent for topic in self}
+        depth, parent = 0, item.parent
+        while parent in parents:
+            depth, parent = depth + 1, parents[parent]
+        indent = "  " * depth
         named = set(item.name.split(", "))
         more = " ".join(word for word in item.words if word not in named)
         labels = ", ".join(f"{label} {share:.0%}" for label, share in item.labels)

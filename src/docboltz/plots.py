@@ -19,6 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 from numpy.typing import ArrayLike, NDArray
 
+from docboltz.answers import Topics
 from docboltz.errors import require
 from docboltz.evaluation.by_length import ByLength
 from docboltz.files import replacing
@@ -155,6 +156,49 @@ def topic_shares_figure(shares: Shares, names: Sequence[str]) -> Figure:
     axes.yaxis.set_major_locator(MaxNLocator(6, steps=ROUND))
     _finish(axes)
     _legend(figure, axes, columns=1)
+    return figure
+
+
+def topic_tree_figure(topics: Topics) -> Figure:
+    """Topics beside the broader ones they belong to: each as high as its share of the documents."""
+    owner = "topic_tree_figure"
+    require(len(topics) > 0, owner, "topics", "one topic at least", topics)
+    levels = sorted({topic.level for topic in topics})
+    finest = [topic for topic in topics if topic.level == levels[-1]]
+    figure = Figure(
+        (2.4 * len(levels), max(HEIGHT, 0.24 * len(finest))),
+        layout="constrained",
+        facecolor="white",
+    )
+    axes = figure.subplots()
+    # A name needs a line, however small its topic.
+    total = sum(topic.documents for topic in finest) or 1
+    high = {t.number: 1 + 0.5 * len(finest) * t.documents / total for t in finest}
+    for level in reversed(levels[:-1]):
+        for topic in (t for t in topics if t.level == level):
+            high[topic.number] = sum(high[t.number] for t in topics if t.parent == topic.number)
+    begin: dict[int | None, float] = {}
+    colour: dict[int, str] = {}
+    for topic in topics:
+        at = begin.get(topic.parent, begin.get(None, 0.0))
+        x, height = levels.index(topic.level), high[topic.number]
+        own = len([t for t in colour if t in {u.number for u in topics if u.level == levels[0]}])
+        parent = colour.get(topic.parent) if topic.parent is not None else None
+        colour[topic.number] = parent or COLOURS[own % len(COLOURS)]
+        axes.barh(
+            at + height / 2, 1, height, x, color=colour[topic.number], alpha=0.25, edgecolor="white"
+        )
+        label = f"{_cut(topic.name)}  {topic.share:.1%}"
+        axes.text(x + 0.03, at + height / 2, label, va="center", fontsize=FONT_SIZE)
+        begin[topic.parent] = at + height
+        begin[topic.number] = at
+        if topic.level == levels[0]:
+            begin[None] = at + height
+    axes.set_xlim(0, len(levels))
+    axes.set_ylim(sum(high[t.number] for t in topics if t.level == levels[0]), 0)
+    axes.axis("off")
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
     return figure
 
 

@@ -264,7 +264,7 @@ class TextModel(TopicVerbs):
         return read(source, options=self.reading, **options)
 
     def index(self, documents: Any, *, verbose: bool = False) -> Corpus:
-        """Make documents the collection that is searched; the model and its topics stay as they are.
+        """Make documents the collection that is searched; model and topics stay as they are.
 
         Gives their counts: `len(…)` documents, `.n_empty` of them without a known word.
         """

@@ -18,7 +18,7 @@ from docboltz.errors import InvalidModelFile, InvalidParameter, require, require
 from docboltz.search.vectors import unit_vectors
 from docboltz.topics.description import Collection
 from docboltz.topics.mixture import Assignment
-from docboltz.topics.over import Shares, shares_by_date, shares_by_label
+from docboltz.topics.over import Period, Shares, shares_by_date, shares_by_label
 from docboltz.topics.topic_tree import TOPICS, Progress, TopicTree
 
 FOLDER = "topics"
@@ -97,7 +97,7 @@ class TopicVerbs(Asking):
         probability = np.concatenate([part.probability for part in parts])
         return Assignment(np.append(tree.numbers, -1)[topic], probability)
 
-    def topics_by(self, column: str = "label", period: str | None = None) -> Shares:
+    def topics_by(self, column: str = "label", period: Period | None = None) -> Shares:
         """The share of each topic by label, or over time by date.
 
         `column` is "label" or "date", or what that column was called; `period` "day", "month" or
@@ -112,7 +112,8 @@ class TopicVerbs(Asking):
         leaves = [topic.number for topic in tree.leaves]
         place = {number: i for i, number in enumerate(leaves)}
         topics = np.array([place.get(k, -1) for k in tree.assignment.topic.tolist()], np.int64)
-        values = self.store.labels() if what == "label" else self.store.dates()
+        labels, dates = self.store.labels_and_dates()
+        values: list[Any] = labels if what == "label" else dates
         if not any(values):
             raise InvalidParameter(
                 f"The documents that are searched have no {what}.",

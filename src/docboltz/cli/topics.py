@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 @option("--level", "Topics of one level: 0 the broadest, -1 the finest.", type=click.INT)
 @option("--words", "Words per topic.", 10, click.IntRange(1, 20))
 @option("--by", "Shares by 'label' or 'date', or the name of that column.")
-@option("--period", "With --by date: day, month or year.", type=click.Choice(("day", "month", "year")))
+@option(
+    "--period", "With --by date: day, month or year.", type=click.Choice(("day", "month", "year"))
+)
 @option("--out -o", "Draw them: a .png or .svg file.", type=options.PATH)
 @flag("--units", "Single units of the model instead, sharpest first.")
 @option("--merge", "Make one of several: 3,7.")

@@ -123,7 +123,7 @@ def describe(
         -1 if node.parent is None else node.parent for node in nodes
     ]
     topics: dict[int, Topic] = {}
-    at, labels = number, collection.store.labels()
+    at, labels = number, collection.store.labels_and_dates()[0]
     for level in sorted({node.level for node in nodes}, reverse=True):
         side_by_side = [node for node in nodes if node.level == level]
         place = np.full(beyond + 1, -1)
@@ -166,9 +166,7 @@ def _examples(rows: Integers, found: Assignment, collection: Collection) -> tupl
     return tuple(Example(each.id, each.text[:EXAMPLE_CHARACTERS]) for each in some)
 
 
-def _common_labels(
-    rows: Integers, labels: list[tuple[str, ...]]
-) -> tuple[tuple[str, float], ...]:
+def _common_labels(rows: Integers, labels: list[tuple[str, ...]]) -> tuple[tuple[str, float], ...]:
     """Up to three labels that most documents of a topic have, with their shares."""
     counts = Counter(label for row in rows.tolist() for label in labels[row])
     return tuple((label, n / len(rows)) for label, n in counts.most_common(3))

@@ -21,9 +21,9 @@ NEIGHBOURS = 10
 WORTH = 0.02
 """What twice as many topics must add to modularity. This and the number of neighbours were chosen
 on training documents of six collections, 4 to 20 labels each."""
-SAMPLE = 8000
+SAMPLE = 4000
 """Documents to choose by."""
-STARTS, STEPS = 4, 8
+STARTS, STEPS = 3, 8
 """Of the mixtures that are tried; see `grouping`."""
 SIZES = (2, 3, 4, 5, 6, 8, 10, 12, 15, 18, 22, 27, 33, 40, 50, 60)
 """Numbers of topics that are tried, a fifth apart."""

@@ -25,7 +25,6 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import stdtrit
 
 from docboltz.errors import InvalidParameter, require, require_count
 
@@ -182,6 +181,8 @@ def find_trend(documents: ArrayLike, shares: ArrayLike) -> Trend:
         wide = _line(x, s, 1 / (chance + middle[:, None])).scatter > P - 2
         low, high = np.where(wide, middle, low), np.where(wide, high, middle)
     slope, error, _ = _line(x, s, 1 / (chance + high[:, None]))
+    from scipy.special import stdtrit  # which takes as long to import as all else here
+
     limit = stdtrit(P - 2, 1 - ERROR_RATE / (2 * T))
     certain = np.abs(slope) > limit * error
     return Trend(slope, error, np.where(certain, np.sign(slope), 0).astype(np.int8))

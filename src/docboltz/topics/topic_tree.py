@@ -14,13 +14,9 @@ from docboltz.bundles import Bundle
 from docboltz.errors import InvalidParameter, require
 from docboltz.files import StrPath
 from docboltz.settings import strings
-from docboltz.storage import PARAMETERS, load_model, save_model
-from docboltz.topics.calibration import calibrated
+from docboltz.storage import PARAMETERS, Arrays, load_model, save_model
 from docboltz.topics.description import Collection, Node, describe
-from docboltz.topics.grouping import find_topics
 from docboltz.topics.mixture import Assignment, Floats, TopicMixture, mixture_of, tally
-from docboltz.topics.number import choose_number
-from docboltz.topics.tree import join, widths
 
 TOPICS = Bundle(
     noun="list of topics",
@@ -65,6 +61,11 @@ class TopicTree:
         progress: Progress = lambda done, of: None,
     ) -> TopicTree:
         """Look for topics; without a `number` as many as the collection has."""
+        # Whoever asks for topics that are known waits for none of these.
+        from docboltz.topics.calibration import calibrated
+        from docboltz.topics.grouping import find_topics
+        from docboltz.topics.number import choose_number
+
         vectors, presence = collection.vectors, collection.presence
         if number is None:
             number = choose_number(vectors, presence, seed=seed, progress=progress)
@@ -129,6 +130,8 @@ class TopicTree:
 
     def split(self, number: int, collection: Collection, into: int = 2) -> TopicTree:
         """Make several topics of one; the largest keeps its number, the others get new ones."""
+        from docboltz.topics.grouping import find_topics
+
         self._require(number, "split_topic", self.numbers.tolist())
         ok = isinstance(into, int) and into >= 2
         require(ok, "split_topic", "into", "2 topics or more", into)
@@ -192,7 +195,7 @@ class TopicTree:
 
     def save(self, folder: StrPath, model: str, store: str) -> None:
         """Write to a folder of its own; `model` and `store` say what it belongs to."""
-        arrays = {
+        arrays: Arrays = {
             "directions": self.mixture.directions,
             "words": self.mixture.words,
             "prior": self.mixture.prior,
@@ -242,6 +245,8 @@ class TopicTree:
 
 def _nodes(mixture: TopicMixture, vectors: Floats, collection: Collection) -> list[Node]:
     """The tree over topics 0 to T − 1; broader ones have the numbers after them."""
+    from docboltz.topics.tree import join, widths
+
     T = mixture.n_topics
     found = mixture.assign(vectors, collection.presence).topic
     inside = found >= 0
