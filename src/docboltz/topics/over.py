@@ -63,7 +63,7 @@ class Trend:
     the topics). Periods are taken to scatter independently and normally. In 400 simulated
     collections each of 4 to 48 periods and 10 or 50 topics, with and without bursts, a topic was
     named wrongly in 0 to 6 % where periods had equal or steadily growing sizes, and in up to 16 %
-    where these differed at random, a hundredfold, and bursts were strong.
+    where these differed at random, a hundredfold and more, and bursts were strong.
     """
 
 
