@@ -121,4 +121,4 @@ def _with_one_label(
 
 def has_one_label(matrix: Any) -> NDArray[np.bool_]:
     """Which documents of a 0/1 matrix (n, L) have exactly one label: (n,)."""
-    return np.asarray(matrix.sum(axis=1)).reshape(-1) == 1
+    return np.asarray(matrix.sum(axis=1) == 1).reshape(-1)

@@ -121,7 +121,7 @@ def topic_coherence(
     >>> topic_coherence([[0, 1], [0, 2]], counts, smoothing=0)
     array([ 1., -1.])
     >>> topic_coherence([[0, 1], [0, 2]], counts).round(3)
-    array([ 0.581, -0.442])
+    array([ 0.583, -0.442])
     """
     owner = "topic_coherence"
     columns = _word_columns(words, counts, owner)
@@ -210,7 +210,7 @@ def _word_columns(words: ArrayLike, counts: Any, owner: str) -> NDArray[np.int64
     return columns
 
 
-def _require_smoothing(value: object, owner: str) -> None:
+def _require_smoothing(value: float, owner: str) -> None:
     require(is_number(value) and value >= 0, owner, "smoothing", "a number of at least 0", value)
 
 
