@@ -30,7 +30,7 @@ from docboltz.experiments.models import Grouping
 
 WORDS_PER_TOPIC, WORDS_WITH_INTRUDER = 10, 5
 RANKED_WORDS = 50
-"""An intruder is none of so many words of a topic, or of the clearest half of a small vocabulary."""
+"""An intruder is none of so many words of a topic; of half the words in a small vocabulary."""
 UNLABELLED, FEWEST, MOST = 20, 2, 50
 """Topics where there are no labels, and bounds of their number where there are."""
 STARTS = 10
