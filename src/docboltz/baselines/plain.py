@@ -20,7 +20,7 @@ from docboltz.device import random_state_of
 from docboltz.errors import require_count
 from docboltz.estimator.reading import ReadsCounts
 
-SWEEPS, INFERENCE_SWEEPS = 200, 50
+SWEEPS, INFERENCE_SWEEPS = 200, 20
 """Sweeps of coordinate descent through the weights of NMF: learning both factors, at most, and
 inferring those of documents, always."""
 
@@ -154,7 +154,7 @@ class NMF(ReadsCounts, MakesFeatures):
         weighted = self._weights.transform(counts)
         rank = min(self.n_components, *counts.shape)
         with warnings.catch_warnings():
-            # The last sweeps change the weights in digits that nobody reads.
+            # Up to 1,000 sweeps give no post of 20 Newsgroups another of 20 topics.
             warnings.simplefilter("ignore", ConvergenceWarning)
             self.components_ = non_negative_factorization(
                 weighted, n_components=rank, max_iter=SWEEPS, random_state=rng
