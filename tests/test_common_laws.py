@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from docboltz import Finetuning, OverReplicatedSoftmax, Pretraining, ReplicatedSoftmax
-from docboltz.baselines import LSI, DocNADE, LatentDirichletAllocation, TfIdf, Unigram
+from docboltz.baselines import LSI, NMF, DocNADE, LatentDirichletAllocation, TfIdf, Unigram
 from docboltz.errors import InvalidCounts, InvalidParameter, NoDensityWarning
 from tests.test_laws import corpus
 
@@ -32,6 +32,7 @@ MODELS: dict[str, Callable[..., Any]] = {
         4, method="variational", sweeps=3, inference_sweeps=3, particles=5, moves=2, **seed
     ),
     "lsi": lambda **seed: LSI(4, **seed),
+    "nmf": lambda **seed: NMF(4, **seed),
     "tfidf": lambda **seed: TfIdf(),
     "unigram": lambda **seed: Unigram(),
 }

@@ -1,11 +1,12 @@
-"""TF-IDF and LSI against their formulas."""
+"""TF-IDF, LSI and NMF against their formulas."""
 
 from __future__ import annotations
 
 import numpy as np
 from scipy import sparse
+from scipy.optimize import nnls
 
-from docboltz.baselines import LSI, TfIdf
+from docboltz.baselines import LSI, NMF, TfIdf
 from tests.test_laws import corpus
 
 
@@ -43,3 +44,30 @@ def test_documents_without_words_get_zeros() -> None:
     X = np.zeros((1, 30))
     assert not TfIdf().fit(corpus()).transform(X).toarray().any()
     assert not LSI(4, random_state=0).fit(corpus()).transform(X).any()
+    assert not NMF(4, random_state=0).fit(corpus()).transform(X).any()
+
+
+def test_nmf_infers_the_best_weights_that_are_not_negative() -> None:
+    """Against an exact solver, document by document."""
+    train, X = corpus(), corpus(20, seed=1)
+    model = NMF(5, random_state=0).fit(train)
+    assert model.components_.min() >= 0
+    weighted = tf_idf(train.toarray(), X.toarray())
+    exact = np.array([nnls(model.components_.T.astype(float), row)[0] for row in weighted])
+    assert (exact == 0).any()
+    np.testing.assert_allclose(model.transform(X), exact, atol=1e-4)
+
+
+def test_nmf_finds_the_factors_of_a_matrix_that_has_them() -> None:
+    """Documents of one topic each, of words that no other topic has."""
+    counts = np.kron(np.eye(3, dtype=int), np.full((4, 5), 2))
+    features = NMF(3, random_state=0).fit_transform(counts)
+    topics = features.argmax(1).reshape(3, 4)
+    assert (topics == topics[:, :1]).all()
+    assert len({*topics[:, 0].tolist()}) == 3
+    assert ((features > 1e-3).sum(1) == 1).all()
+
+
+def test_nmf_has_no_more_topics_than_words_or_documents() -> None:
+    assert NMF(50, random_state=0).fit(corpus()).transform(corpus()).shape == (60, 30)
+    assert NMF(50, random_state=0).fit(corpus(7)).transform(corpus()).shape == (60, 7)

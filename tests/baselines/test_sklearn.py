@@ -11,7 +11,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from docboltz.baselines import LSI, DocNADE, LatentDirichletAllocation, TfIdf, Unigram
+from docboltz.baselines import LSI, NMF, DocNADE, LatentDirichletAllocation, TfIdf, Unigram
 from docboltz.errors import EmptyDocumentsWarning, InvalidCounts, InvalidParameter
 from tests.sklearn_checks import with_scikit_learns_checks
 from tests.test_laws import corpus
@@ -22,6 +22,7 @@ MODELS: dict[str, Callable[[], Any]] = {
     "unigram": Unigram,
     "tf-idf": TfIdf,
     "lsi": lambda: LSI(4, random_state=0),
+    "nmf": lambda: NMF(4, random_state=0),
     "lda": lambda: LatentDirichletAllocation(4, random_state=0, **LDA),
     "lda variational": lambda: LatentDirichletAllocation(
         4, method="variational", random_state=0, **LDA
@@ -122,6 +123,7 @@ def test_perplexity_and_score_are_means_over_documents(fitted) -> None:
     ("model", "name"),
     [
         (LSI(0), "n_components"),
+        (NMF(0), "n_components"),
         (LatentDirichletAllocation(1.5), "n_components"),
         (LatentDirichletAllocation(method="guess"), "method"),
         (LatentDirichletAllocation(alpha=0), "alpha"),

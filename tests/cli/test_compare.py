@@ -28,10 +28,10 @@ def reviews(tmp_path):
 def test_a_table_and_a_report(docboltz, reviews, tmp_path):
     outcome = docboltz("compare", reviews, "--out", tmp_path / "new", *QUICK)
     assert outcome.code == 0, outcome.err
-    for title in ("ORS", "RS", "DocNADE", "LDA", "LSI", "TF-IDF"):
+    for title in ("ORS", "RS", "DocNADE", "LDA", "NMF", "LSI", "TF-IDF"):
         assert any(line.startswith(f"{title} ") for line in outcome.out.splitlines())
     assert "MAP" in outcome.out.splitlines()[0]
-    assert "[3/6] LDA, 4 topics …" in outcome.err
+    assert "[4/7] LDA, 4 topics …" in outcome.err
     assert f"The report is in {tmp_path / 'new' / 'report.html'}" in outcome.err
     names = sorted(path.name for path in (tmp_path / "new").iterdir())
     assert names == ["report.html", "report.json", "trials"]
@@ -51,11 +51,12 @@ def test_no_option_but_the_file(docboltz, reviews, tmp_path, monkeypatch):
 
 
 def test_json_is_the_report(docboltz, reviews, tmp_path):
-    options = ("--models", "tfidf, LSI", "--out", tmp_path / "new", "--json", *QUICK)
+    options = ("--models", "tfidf, LSI", "--out", tmp_path / "new", "--json", "--number", 3, *QUICK)
     outcome = docboltz("compare", reviews, *options)
     assert outcome.err == ""
     written = json.loads((tmp_path / "new" / "report.json").read_text(encoding="utf-8"))
     assert [record["trial"]["model"] for record in written["records"]] == ["tfidf", "lsi"]
+    assert [len(record["topics"]["words"]) for record in written["records"]] == [3, 3]
     assert written.items() <= outcome.json.items()
 
 
@@ -79,12 +80,13 @@ def test_documents_without_labels(docboltz, reviews, tmp_path):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--models", "ors,bert"), "ors, rs, docnade, lda, lsi, tfidf, unigram. Got ['bert']"),
+        (("--models", "ors,bert"), "ors, rs, docnade, lda, nmf, lsi, tfidf, unigram. Got ['bert']"),
         (("--models", ","), "Got None"),
         (("--recipe", "slow"), "'slow' is not one of"),
         (("--latent-words", "some"), "--latent-words must be"),
         (("--test", "nowhere.csv"), "no file or folder 'nowhere.csv'"),
         (("--test-share", 0), "'--test-share'"),
+        (("--number", 1), "'--number'"),
         (("--language", "klingon"), "'klingon'"),
         (("--device", "abacus"), "'abacus'"),
         (("--out", "reviews.csv"), "reviews.csv: it is a file"),

@@ -14,9 +14,9 @@ from docboltz.errors import (
 from docboltz.evaluation.labels import labels_of
 from docboltz.experiments.comparison import DEFAULT_MODELS, compare, usual_recipe
 from docboltz.experiments.comparison_report import notes, table, to_html
-from docboltz.experiments.models import MODELS, Settings
+from docboltz.experiments.models import Settings
 from docboltz.experiments.record import read_records
-from tests.corpus.splits import sentences, split_of
+from tests.corpus.splits import THEMES, sentences, split_of
 
 SMALL = Settings(topics=4, recipe="quick", updates=20)
 
@@ -38,11 +38,34 @@ def test_every_model_has_what_can_be_measured(found):
         assert record.seconds["training"] > 0
         assert record.n_parameters > 0
         assert (record.mean_average_precision is None) == (name == "unigram")
-        assert (record.coherence is not None) == MODELS[name].topics
+        assert (record.topics is None) == (name == "unigram")
         assert (record.perplexity is not None) == (name in ("docnade", "lda", "unigram"))
     assert by_name["tfidf"].mean_average_precision > 0.5
     assert by_name["unigram"].perplexity.value == pytest.approx(found.unigram_perplexity)
     assert by_name["ors"].n_parameters == 4 * found.n_words + found.n_words + 4
+
+
+def test_every_model_puts_documents_into_as_many_topics_as_labels(found):
+    assert found.n_topics == found.n_labels == 3
+    by_name = {record.trial.model: record.topics for record in found.records if record.topics}
+    for topics in by_name.values():
+        assert len(topics.words) == len(topics.sizes) <= 3
+        assert sum(topics.sizes) == topics.agreement.n_documents == found.n_train
+    # Three themes that share no word: whoever looks at words finds them.
+    for name in ("tfidf", "lsi", "nmf"):
+        topics = by_name[name]
+        assert (topics.agreement.accuracy, topics.agreement.nmi) == (1, 1)
+        assert topics.intrusion > 0.9  # the judge knows 12 test documents only; chance is 1/6
+        found_words = {frozenset(words[:7]) for words in topics.words}
+        assert found_words == {frozenset(words) for words in THEMES.values()}
+
+
+def test_the_number_of_topics_may_be_given():
+    found = compared(sentences(), ["lda", "lsi"], n_topics=5)
+    assert found.n_topics == 5
+    assert len(found.records[1].topics.words) == 5
+    with pytest.raises(InvalidParameter, match="'n_topics' parameter of compare"):
+        compared(sentences(), ["lsi"], n_topics=1)
 
 
 def test_the_recipe_density_has_a_perplexity():
@@ -76,7 +99,9 @@ def test_documents_without_labels_have_no_retrieval():
     assert (found.labels, found.records[0].mean_average_precision) == ("none", None)
     assert found.records[1].perplexity.value > 1
     assert any("no labels" in remark for remark in found.remarks)
-    assert "MAP" not in table(found)[0]
+    assert not {"MAP", "NMI"} & {*table(found)[0]}
+    assert found.n_topics == 20
+    assert found.records[0].topics.agreement is None
     assert "<svg" not in to_html(found)
 
 

@@ -9,6 +9,7 @@ import pytest
 from docboltz.experiments.comparison import DEFAULT_MODELS, compare
 from docboltz.experiments.comparison_report import table, to_html, write
 from docboltz.experiments.models import Settings
+from docboltz.experiments.topics import TopicMeasures
 from tests.corpus.splits import sentences, split_of
 
 
@@ -42,7 +43,18 @@ def test_the_page_tells_how_it_was_measured(found):
     assert re.search(r"How: DocNADE: [\w ,-]+; LDA: [\w ,-]+; Unigram: exact\. </li>", page)
     assert "<b>Classification</b> (accuracy)" in page
     assert "updates: " in page or "&#39;updates&#39;: 20" in page
-    assert len(re.findall("<ol>", page)) == 3  # models with topics
+    assert len(re.findall("<ol>", page)) == 7  # models with features
+    assert "the training documents in 3 groups, without their labels" in page
+
+
+def test_the_page_shows_the_largest_topics_of_every_model_with_their_sizes(found):
+    page = " ".join(to_html(found).split())
+    for record in found.records:
+        if record.topics:
+            words, n = ", ".join(record.topics.words[0]), record.topics.sizes[0]
+            assert f'<li>{words} <span class="small">({n})</span></li>' in page
+    assert '<th scope="col">ARI</th>' in page
+    assert "ARI" not in table(found)[0]
 
 
 def test_what_looks_equal_is_equally_best(found):
@@ -62,8 +74,9 @@ def test_the_table_fits_eighty_columns(found):
 
 def test_the_page_shows_text_as_text(found):
     bad = "<script>alert(1)</script>"
+    topics = TopicMeasures((1,), ((bad,),), 0.0, 0.0, 1.0, None, None)
     records = [
-        replace(record, notes=(bad,), topics=((bad,),), settings={bad: bad}, reason=bad)
+        replace(record, notes=(bad,), topics=topics, settings={bad: bad}, reason=bad)
         for record in found.records
     ]
     records[0] = replace(records[0], status="failed")

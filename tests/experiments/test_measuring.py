@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from sklearn.metrics.pairwise import cosine_similarity
 
 from docboltz import OverReplicatedSoftmax, Pretraining
-from docboltz.baselines import LSI, DocNADE, LatentDirichletAllocation, TfIdf, Unigram
+from docboltz.baselines import LSI, NMF, DocNADE, LatentDirichletAllocation, TfIdf, Unigram
 from docboltz.corpus.split import Split
 from docboltz.errors import TrainingDiverged
 from docboltz.experiments import measuring
@@ -28,7 +28,7 @@ def test_only_what_is_asked_for_is_measured():
     found = attempt(Trial("lsi", FEW, Measures(classification=False)), tiny_split(), "cpu")
     assert found.status == "done"
     assert found.mean_average_precision > 0
-    assert (found.classification, found.coherence, found.perplexity) == (None, None, None)
+    assert (found.classification, found.topics, found.perplexity) == (None, None, None)
     found = attempt(Trial("lda", FEW, Measures(False, False, predicted=5)), tiny_split(), "cpu")
     assert (found.perplexity.n_documents, found.n_features) == (5, None)
 
@@ -41,10 +41,10 @@ def test_documents_of_many_labels():
 
 def test_documents_without_labels_have_topics_and_no_retrieval():
     split = split_of(sentences(labels=0))
-    found = attempt(Trial("rs", FEW, Measures(topics=True)), split, "cpu")
+    found = attempt(Trial("rs", FEW, Measures(topics=5)), split, "cpu")
     assert (found.status, found.mean_average_precision) == ("done", None)
-    assert -1 <= found.coherence <= 1
-    assert len(found.topics) == 4
+    assert len(found.topics.words) == 5
+    assert found.topics.agreement is None
 
 
 def test_a_penalty_is_chosen_where_there_are_enough_documents(monkeypatch):
@@ -155,13 +155,24 @@ def test_a_model_is_trained_once_for_all_its_measures(monkeypatch):
     monkeypatch.setattr(
         LatentDirichletAllocation, "fit", lambda self, X: fits.append(self) or real(self, X)
     )
-    split, trial = tiny_split(), Trial("lda", FEW, Measures(topics=True, predicted=3))
+    split, trial = tiny_split(), Trial("lda", FEW, Measures(topics=4, predicted=3))
     record, features = train(trial, split, "cpu")
     found = judge(record, features, split, "cpu")
     assert len(fits) == 1
-    measured = (found.mean_average_precision, found.classification, found.coherence)
+    measured = (found.mean_average_precision, found.classification, found.topics)
     assert None not in (*measured, found.perplexity)
     assert found.seconds.keys() == {"training", "perplexity", "inference", "evaluation"}
+
+
+@pytest.mark.parametrize("model", ["lda", "nmf"])
+def test_own_topics_are_as_many_as_are_measured(model):
+    """A model of other topics than are measured is trained once more, with as many."""
+    split, measures = tiny_split(), Measures(False, False, topics=3)
+    many = attempt(Trial(model, dataclasses.replace(FEW, topics=9), measures), split, "cpu")
+    assert many.n_features == 9
+    assert len(many.topics.words) <= 3
+    few = attempt(Trial(model, dataclasses.replace(FEW, topics=3), measures), split, "cpu")
+    assert many.topics == few.topics
 
 
 def test_perplexity_is_of_the_same_short_documents_with_words():
@@ -180,6 +191,7 @@ def test_perplexity_is_of_the_same_short_documents_with_words():
         (Unigram(), 6),
         (TfIdf(), 6),
         (LSI(2), 2 * 6 + 6),
+        (NMF(2), 2 * 6 + 6),
         (LatentDirichletAllocation(2, method="variational"), 2 * 6 + 2),
         (DocNADE(2, updates=2), 2 * 6 + 2 + 2 * 6 + 6),
         (OverReplicatedSoftmax(2, pretraining=Pretraining(updates=2)), 2 * 6 + 6 + 2),

@@ -17,7 +17,8 @@ def test_models_are_what_the_registry_says(model):
     assert hasattr(estimator, "perplexity") == model.density
     assert hasattr(estimator, "device") == model.on_device
     assert ("n_components" in estimator.get_params()) == model.sized
-    if model.topics:
+    assert (model.grouping is not None) == model.features
+    if model.grouping == "own":
         counts = np.random.RandomState(0).randint(0, 3, (20, 6)) + np.eye(20, 6, dtype=int)
         assert estimator.fit(counts).transform(counts).min() >= 0
 

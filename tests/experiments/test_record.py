@@ -1,23 +1,35 @@
 """Records: what is written is what is read back, and nothing else is taken for one."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from docboltz.errors import InvalidParameter
 from docboltz.evaluation.by_length import by_length
+from docboltz.evaluation.groups import GroupAgreement
 from docboltz.experiments.models import Settings
 from docboltz.experiments.record import Estimate, LengthCurve, Record, plain, read_records
+from docboltz.experiments.topics import TopicMeasures
 from docboltz.experiments.trial import Measures, Trial
 
 from .records import record
 
+TOPICS = TopicMeasures(
+    (3, 1),
+    (("sea", "ship"), ("oven", "salt")),
+    0.2,
+    -0.5,
+    1.0,
+    None,
+    GroupAgreement(1, 0.9, 0.8, 4),
+)
 TRIAL = Trial("ors", Settings(latent_words=100), Measures(predicted=10), "20news-2000")
 
 
 def whole():
-    return record(TRIAL)
+    return replace(record(TRIAL), topics=TOPICS)
 
 
 def test_a_record_survives_being_written(tmp_path):
@@ -26,8 +38,8 @@ def test_a_record_survives_being_written(tmp_path):
     assert [path.name for path in (tmp_path / "trials").iterdir()] == [f"{TRIAL.name}.json"]
 
 
-SHARES = {"mean_average_precision", "precision_at_10", "classification", "C", "coherence"}
-SHARES |= {"halves_found", "diversity", "mean_latent_words", "documents_per_second"}
+SHARES = {"mean_average_precision", "precision_at_10", "classification", "C", "halves_found"}
+SHARES |= {"mean_latent_words", "documents_per_second"}
 
 
 def accepts(given):
@@ -67,6 +79,8 @@ def test_only_fields_of_its_kind_take_a_value(value, fitting):
         (("by_length", "window"), None),
         (("perplexity", "method"), 3),
         (("seconds", "training"), "long"),
+        (("topics", "words"), [["sea", 3]]),
+        (("topics", "agreement"), 0.9),
     ],
 )
 def test_a_part_that_makes_no_sense_is_refused(path, value):

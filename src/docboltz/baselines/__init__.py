@@ -2,7 +2,7 @@
 
 from docboltz.baselines.docnade import DocNADE
 from docboltz.baselines.lda import LatentDirichletAllocation
-from docboltz.baselines.plain import LSI, TfIdf
+from docboltz.baselines.plain import LSI, NMF, TfIdf
 from docboltz.baselines.unigram import Unigram
 
-__all__ = ["LSI", "DocNADE", "LatentDirichletAllocation", "TfIdf", "Unigram"]
+__all__ = ["LSI", "NMF", "DocNADE", "LatentDirichletAllocation", "TfIdf", "Unigram"]

@@ -18,11 +18,12 @@ from docboltz.cli.reading import reads_corpus
 @reads_corpus
 @counts_words
 @click.command()
-@option("--models", "Names split by commas; unigram is one more.", "ors,rs,docnade,lda,lsi,tfidf")
+@option("--models", "Names, by commas; unigram is one more.", "ors,rs,docnade,lda,nmf,lsi,tfidf")
 @option("--out -o", "For the reports.", "compare", options.PATH)
 @option("--test", "Documents to test on, read as CORPUS is; repeat it for several.", multiple=True)
 @option("--test-share", "Else this share of CORPUS, drawn by seed.", 0.2, options.SHARE)
 @option("--topics", "Number of topics of each model.", 128, options.COUNT)
+@option("--number", "Topics to judge; else as many as labels, or 20.", None, click.IntRange(min=2))
 @option("--latent-words", "Of ors, per document: auto, or a number.", "auto")
 @options.recipe(
     None,
@@ -39,6 +40,7 @@ def compare(
     test: tuple[str, ...],
     test_share: float,
     topics: int,
+    number: int | None,
     latent_words: str,
     recipe: str | None,
     updates: int | None,
@@ -93,6 +95,7 @@ def compare(
         split,
         names,
         Settings(topics, recipe or usual, latent, updates, seed),
+        n_topics=number,
         device=device,
         folder=out,
         verbose=not quiet,

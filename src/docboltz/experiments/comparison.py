@@ -13,16 +13,17 @@ from docboltz.baselines import Unigram
 from docboltz.corpus.counts import Corpus
 from docboltz.corpus.split import Split
 from docboltz.device import choose_device
-from docboltz.errors import InvalidCorpus, InvalidParameter
+from docboltz.errors import InvalidCorpus, InvalidParameter, require_count
 from docboltz.evaluation.labels import labels_of
 from docboltz.evaluation.retrieval import RECALL_POINTS
 from docboltz.experiments.measuring import choose_to_predict
 from docboltz.experiments.models import Settings, choose_models
 from docboltz.experiments.record import Record, plain
 from docboltz.experiments.running import Log, no_log, run
+from docboltz.experiments.topics import usual_number
 from docboltz.experiments.trial import Measures, Trial
 
-DEFAULT_MODELS = ("ors", "rs", "docnade", "lda", "lsi", "tfidf")
+DEFAULT_MODELS = ("ors", "rs", "docnade", "lda", "nmf", "lsi", "tfidf")
 PREDICTED, PREDICTED_ON_CPU, LONGEST = 1000, 100, 1000
 """Perplexity is measured on at most so many test documents, of at most so many words: a CPU takes
 long for more of them."""
@@ -46,6 +47,8 @@ class Comparison:
     labels: str
     """What documents are labelled with: "one", "several" or "none"."""
     n_labels: int
+    n_topics: int
+    """Topics that training documents were put into, of every model."""
     n_predicted: int
     """Test documents whose words were predicted, for the perplexity."""
     unigram_perplexity: float
@@ -75,7 +78,7 @@ def usual_recipe(device: str) -> str:
     return "quick" if choose_device(device, "compare").type == "cpu" else "full"
 
 
-def density_measures(seed: int, device: str, **others: bool) -> Measures:
+def density_measures(seed: int, device: str, **others: Any) -> Measures:
     """The same documents to predict for every model, not too many for the device."""
     on_cpu = choose_device(device, "compare").type == "cpu"
     n = PREDICTED_ON_CPU if on_cpu else PREDICTED
@@ -87,6 +90,7 @@ def compare(
     models: Sequence[str] = DEFAULT_MODELS,
     settings: Settings | None = None,
     *,
+    n_topics: int | None = None,
     device: str = "auto",
     folder: Path | None = None,
     verbose: bool = False,
@@ -100,6 +104,8 @@ def compare(
     models : names of `docboltz.experiments.models.MODELS`.
     settings : size, recipe and seed, the same for all. Of the recipes only "density" gives the
         paper's models a perplexity.
+    n_topics : how many topics training documents are put into, to judge those; by default as many
+        as there are labels, from 2 to 50, or 20 without labels.
     device : "auto", "cpu" or "cuda".
     folder : where records are kept as they come. What is there already of the same settings and
         documents is not measured again.
@@ -110,7 +116,10 @@ def compare(
     measured until then is kept, if there is anything.
     """
     settings = settings or Settings(recipe=usual_recipe(device))
-    measures = density_measures(settings.seed, device, topics=True)
+    if n_topics is not None:
+        require_count(n_topics, "compare", "n_topics", 2)
+    number = usual_number(split) if n_topics is None else n_topics
+    measures = density_measures(settings.seed, device, topics=number)
     trials = {name: Trial(name, settings, measures) for name in choose_models(models)}
     found: dict[str, Record] = {}
     interrupted = False
@@ -171,6 +180,7 @@ def _describe(
         float(train.lengths.mean()),
         kind,
         len({*train.label_names, *test.label_names}),
+        measures.topics,
         predicted.shape[0],
         Unigram().fit(train.counts).perplexity(predicted).value,
         remarks,

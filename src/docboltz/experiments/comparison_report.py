@@ -15,13 +15,16 @@ from markupsafe import Markup
 from docboltz import plots
 from docboltz.evaluation.retrieval import RECALL_POINTS
 from docboltz.experiments.comparison import Comparison
-from docboltz.experiments.measuring import ENOUGH_TO_CHOOSE, WORDS_PER_TOPIC
+from docboltz.experiments.measuring import ENOUGH_TO_CHOOSE
 from docboltz.experiments.pages import render
 from docboltz.experiments.record import Record
+from docboltz.experiments.topics import WORDS_PER_TOPIC, WORDS_WITH_INTRUDER
 from docboltz.files import write_text
 
 HTML, JSON = "report.html", "report.json"
 NONE = "–"
+SHOWN_TOPICS = 10
+"""Of each model, on the page."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,8 @@ class Column:
     """Heading for a terminal of 80 columns; the same where there is none."""
     error: str = ""
     """Field of the standard error."""
+    page_only: bool = False
+    """Whether a terminal of 80 columns has no place for it."""
 
     def value(self, record: Record) -> float | None:
         """The figure of a model; None if it has none."""
@@ -70,18 +75,21 @@ def columns(comparison: Comparison) -> list[Column]:
         Column("P@10", "precision_at_10", share, max),
         Column(name, "classification", share, max, short),
         Column("perplexity", "perplexity.value", _figure, min, "perpl.", "perplexity.error"),
-        Column("NPMI", "coherence", share, max),
-        Column("diversity", "diversity", share, max, "div."),
+        Column("NMI", "topics.agreement.nmi", share, max),
+        Column("ARI", "topics.agreement.ari", share, max, page_only=True),
+        Column("coherence", "topics.coherence", share, max, "coher."),
+        Column("diversity", "topics.diversity", share, max, "div."),
+        Column("intrusion", "topics.intrusion", share, max, page_only=True),
         Column("training s", "seconds.training", _figure, min, "train s"),
         Column("documents/s", "documents_per_second", _compact, max, "docs/s"),
-        Column("parameters", "n_parameters", partial(_compact, digits=3), short="size"),
+        Column("parameters", "n_parameters", partial(_compact, digits=3), page_only=True),
     ]
     return [c for c in every if any(c.value(record) is not None for record in comparison.trained)]
 
 
 def table(comparison: Comparison) -> tuple[dict[str, str], list[list[str]]]:
     """Headings with their sides, and a row for each model: what the command prints."""
-    shown = columns(comparison)
+    shown = [column for column in columns(comparison) if not column.page_only]
     sides = {"model": "left", **{column.short or column.heading: "right" for column in shown}}
     failed = len(comparison.trained) < len(comparison.records)
     if failed:
@@ -122,7 +130,9 @@ def to_html(comparison: Comparison) -> str:
         unigram=_figure(comparison.unigram_perplexity),
         notes=notes(comparison),
         figures=_figures(comparison),
+        shown_topics=SHOWN_TOPICS,
         words_per_topic=WORDS_PER_TOPIC,
+        words_with_intruder=WORDS_WITH_INTRUDER,
         enough_to_choose=ENOUGH_TO_CHOOSE,
     )
 

@@ -30,9 +30,9 @@ from docboltz.estimator.density import Perplexity, measure_perplexity
 from docboltz.evaluation.classification import fixed_penalty
 from docboltz.evaluation.labels import labels_of
 from docboltz.evaluation.suite import classify, rank
-from docboltz.evaluation.topic_words import topic_coherence, topic_diversity, topic_words
 from docboltz.experiments.models import no_density
 from docboltz.experiments.record import Estimate, LengthCurve, Record, plain, rounded
+from docboltz.experiments.topics import group_documents, measure_topics
 from docboltz.experiments.trial import Measures, Trial
 from docboltz.inference import to_torch
 from docboltz.likelihood import numerator
@@ -47,7 +47,6 @@ ENOUGH_SECONDS = 0.3
 """Time over which the speed of inference is measured: once says little."""
 ENOUGH_TO_CHOOSE = 100
 """Training documents with labels from which on a penalty can be chosen on some of them."""
-WORDS_PER_TOPIC, SHOWN_TOPICS = 10, 8
 LEARNT = (
     "components_", "intercept_visible_", "intercept_hidden_", "output_weights_",
     "output_intercept_", "alpha_", "idf_",
@@ -103,9 +102,12 @@ def judge(
         progress_bar(f"{trial.info.title}: ", "measured", shown=verbose) as show,
     ):
         show(0, None)
-        if measures.topics and trial.info.topics:
+        if measures.topics and trial.info.grouping:
             with _measure(record, "topics"):
-                _measure_topics(features[0], split, record)
+                vectors = _topic_features(features, split, device, trial)
+                how, seed = trial.info.grouping, trial.settings.seed
+                groups = group_documents(vectors, measures.topics, how, seed)
+                record.topics = measure_topics(groups, split)
         if len(labelled) and measures.retrieval:
             with _measure(record, "retrieval"):
                 ranked, by_length = rank(*features, split, device=device)
@@ -217,16 +219,14 @@ def _measure_inference(model: Any, split: Split, record: Record) -> Features | N
     return features, test_features
 
 
-def _measure_topics(features: Any, split: Split, record: Record) -> None:
-    counts, forms = split.train.counts, split.train.vocabulary.forms
-    k = min(WORDS_PER_TOPIC, counts.shape[1])
-    if k < 2:
-        return
-    words = topic_words(features, counts, k)
-    coherence = topic_coherence(words, counts)
-    best = np.argsort(-coherence, kind="stable")[:SHOWN_TOPICS]
-    record.coherence, record.diversity = float(coherence.mean()), topic_diversity(words)
-    record.topics = tuple(tuple(forms[word] for word in words[t]) for t in best.tolist())
+def _topic_features(features: Features, split: Split, device: str, trial: Trial) -> Any:
+    """Training documents' features to find topics in; own topics are as many as are measured."""
+    n = trial.measures.topics
+    if trial.info.grouping != "own" or trial.topics == n:
+        return features[0]
+    settings = dataclasses.replace(trial.settings, topics=n)
+    model = trial.info.build(settings, {"device": device, "verbose": False})
+    return model.fit_transform(split.train.counts)
 
 
 def _measure_density(model: Any, split: Split, device: str, record: Record) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
-from docboltz.baselines import LSI, DocNADE, LatentDirichletAllocation, TfIdf, Unigram
+from docboltz.baselines import LSI, NMF, DocNADE, LatentDirichletAllocation, TfIdf, Unigram
 from docboltz.errors import is_whole, require
 from docboltz.estimator.models import OverReplicatedSoftmax, ReplicatedSoftmax
 from docboltz.model.latent_words import LatentWordsUpTo, ProportionalLatentWords
@@ -112,6 +112,9 @@ def _latent_words(given: int | str) -> Any:
 
 Place = dict[str, Any]
 """Where a model is trained and whether it shows so: its `device` and `verbose`."""
+Grouping = Literal["own", "centred", "uncentred"]
+"""How documents get topics: "own" is each document's largest feature, where features are topics;
+else by k-means on the directions of features, with their mean taken off or not."""
 
 
 @dataclass(frozen=True)
@@ -126,8 +129,8 @@ class ModelInfo:
     """The field of `Training` that is meant for it."""
     cost: int = 0
     """The dearest are trained last, so that there is something to look at soon."""
-    topics: bool = False
-    """Whether features are topics: not negative, and described by words."""
+    grouping: Grouping | None = None
+    """How its topics are found; None for a model without features."""
 
     def build(self, settings: Settings, place: Place) -> Any:
         """An estimator that is not fitted yet."""
@@ -174,7 +177,7 @@ MODELS = {
         "Over-Replicated Softmax, fast inference",
         "softmax",
         cost=5,
-        topics=True,
+        grouping="centred",
     ),
     "rs": ModelInfo(
         "RS",
@@ -182,16 +185,29 @@ MODELS = {
         "Replicated Softmax: the same without latent words",
         "softmax",
         cost=4,
-        topics=True,
+        grouping="centred",
     ),
     "docnade": ModelInfo(
-        "DocNADE", DocNADE, "neural autoregressive topic model, full softmax", "docnade", cost=3
+        "DocNADE",
+        DocNADE,
+        "neural autoregressive topic model, full softmax",
+        "docnade",
+        cost=3,
+        grouping="centred",
     ),
     "lda": ModelInfo(
-        "LDA", LatentDirichletAllocation, "latent Dirichlet allocation", "lda", cost=2, topics=True
+        "LDA",
+        LatentDirichletAllocation,
+        "latent Dirichlet allocation",
+        "lda",
+        cost=2,
+        grouping="own",
     ),
-    "lsi": ModelInfo("LSI", LSI, "truncated SVD of tf-idf weights", cost=1),
-    "tfidf": ModelInfo("TF-IDF", TfIdf, "weighted words, no topics"),
+    "nmf": ModelInfo(
+        "NMF", NMF, "non-negative factorisation of tf-idf weights", cost=1, grouping="own"
+    ),
+    "lsi": ModelInfo("LSI", LSI, "truncated SVD of tf-idf weights", cost=1, grouping="uncentred"),
+    "tfidf": ModelInfo("TF-IDF", TfIdf, "weighted words", grouping="uncentred"),
     "unigram": ModelInfo(
         "Unigram", Unigram, "words by their frequency: a likelihood and no features"
     ),

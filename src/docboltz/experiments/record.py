@@ -17,6 +17,7 @@ import numpy as np
 from docboltz.errors import DocboltzError, InvalidParameter
 from docboltz.estimator.density import Perplexity
 from docboltz.evaluation.by_length import ByLength, by_length
+from docboltz.experiments.topics import TopicMeasures
 from docboltz.experiments.trial import Trial
 from docboltz.files import write_text
 
@@ -134,11 +135,8 @@ class Record:
     perplexity: Estimate | None = None
     bound: Estimate | None = None
     """Perplexity by the paper's mean-field bound."""
-    coherence: float | None = None
-    """Mean NPMI of the topics."""
-    diversity: float | None = None
-    topics: tuple[tuple[str, ...], ...] | None = None
-    """Words of the most coherent topics."""
+    topics: TopicMeasures | None = None
+    """How good its topics are, as many as `Measures.topics`."""
 
     @property
     def trained(self) -> bool:
@@ -170,6 +168,8 @@ class Record:
             ("P@10", "precision_at_10", 3),
             ("classification", "classification", 3),
             ("halves found", "halves_found", 3),
+            ("NMI", "topics.agreement.nmi", 3),
+            ("coherence", "topics.coherence", 3),
             ("perplexity", "perplexity.value", 1),
         ):
             if (value := self.get(path)) is not None:

@@ -21,8 +21,8 @@ class Measures:
     """Whether the classifiers' penalty is chosen on training documents, where they are enough."""
     halves: bool = False
     """Whether halves of test documents are to find each other; of ORS and RS alone."""
-    topics: bool = False
-    """Whether the words of its topics are judged."""
+    topics: int = 0
+    """Topics into which training documents are put, to judge those and their words; 0 for none."""
     predicted: int = 0
     """Test documents whose words are predicted, for the perplexity, at most; 0 for none."""
     longest: int = 1000
@@ -33,7 +33,7 @@ class Measures:
     """Whether the mean-field bound of a model with latent words, the paper's, is measured too."""
 
     def __post_init__(self) -> None:
-        for name in ("predicted", "longest", "predicted_seed"):
+        for name in ("topics", "predicted", "longest", "predicted_seed"):
             value = getattr(self, name)
             ok = is_whole(value) and value >= 0
             require(ok, "Measures", name, "a whole number of at least 0", value)
@@ -41,7 +41,7 @@ class Measures:
     @property
     def of_features(self) -> bool:
         """Whether any of them needs the model's features."""
-        return self.retrieval or self.classification or self.topics
+        return self.retrieval or self.classification or self.topics > 0
 
 
 @dataclass(frozen=True)
