@@ -106,7 +106,8 @@ def judge(
             with _measure(record, "topics"):
                 vectors = _topic_features(features, split, device, trial)
                 how, seed = trial.info.grouping, trial.settings.seed
-                groups = group_documents(vectors, measures.topics, how, seed)
+                train = split.train.counts
+                groups = group_documents(vectors, train, measures.topics, how, seed)
                 record.topics = measure_topics(groups, split)
         if len(labelled) and measures.retrieval:
             with _measure(record, "retrieval"):

@@ -112,9 +112,9 @@ def _latent_words(given: int | str) -> Any:
 
 Place = dict[str, Any]
 """Where a model is trained and whether it shows so: its `device` and `verbose`."""
-Grouping = Literal["own", "centred", "uncentred"]
-"""How documents get topics: "own" is each document's largest feature, where features are topics;
-else by k-means on the directions of features, with their mean taken off or not."""
+Grouping = Literal["topics", "own", "centred", "uncentred"]
+"""How documents get topics: "topics" as `docboltz.topics` finds them, of features and words; "own"
+is each document's largest feature, where features are topics; else by k-means on the directions of features, with their mean taken off or not."""
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ MODELS = {
         "Over-Replicated Softmax, fast inference",
         "softmax",
         cost=5,
-        grouping="centred",
+        grouping="topics",
     ),
     "rs": ModelInfo(
         "RS",
@@ -185,7 +185,7 @@ MODELS = {
         "Replicated Softmax: the same without latent words",
         "softmax",
         cost=4,
-        grouping="centred",
+        grouping="topics",
     ),
     "docnade": ModelInfo(
         "DocNADE",

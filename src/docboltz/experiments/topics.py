@@ -27,6 +27,7 @@ from docboltz.evaluation.topic_words import (
     word_intrusion,
 )
 from docboltz.experiments.models import Grouping
+from docboltz.topics.grouping import find_topics
 
 WORDS_PER_TOPIC, WORDS_WITH_INTRUDER = 10, 5
 RANKED_WORDS = 50
@@ -64,8 +65,17 @@ def usual_number(split: Split) -> int:
     return min(wanted, len(split.train))
 
 
-def group_documents(features: Any, n_topics: int, how: Grouping, seed: int) -> NDArray[np.int64]:
-    """The topic of each document (n,), from its features (n, F), or -1 if it has none."""
+def group_documents(
+    features: Any, counts: csr_array, n_topics: int, how: Grouping, seed: int
+) -> NDArray[np.int64]:
+    """The topic of each document (n,), from its features (n, F), or -1 if it has none.
+
+    The words of documents, `counts` (n, K), are asked where the model's topics are made of both.
+    """
+    if how == "topics":
+        vectors = normalize(features - features.mean(axis=0)).astype(np.float32)
+        presence = csr_array((counts > 0).astype(np.float32))
+        return find_topics(vectors, presence, n_topics, seed=seed).assign(vectors, presence).topic
     if how != "own":
         return groups_of_features(features, n_topics, centred=how == "centred", seed=seed)
     return np.where(features.max(axis=1) > 0, features.argmax(axis=1), NOWHERE)

@@ -100,8 +100,9 @@ class TopicMixture:
 def normalised(scores: Floats) -> tuple[Floats, Floats]:
     """Log of the softmax of each row, and the log of what it was divided by."""
     largest = scores.max(axis=1, keepdims=True)
-    total = largest + np.log(np.exp(scores - largest).sum(axis=1, keepdims=True))
-    return scores - total, total[:, 0]
+    below = scores - largest
+    total = np.log(np.exp(below).sum(axis=1, keepdims=True))
+    return below - total, (largest + total)[:, 0]
 
 
 def tally(vectors: Floats, presence: csr_array, shares: Floats) -> Statistics:

@@ -1,0 +1,180 @@
+"""Are topics good? Against labels, plain k-means and LDA, over seeds; and how fast they are found.
+
+    python benchmarks/development.py --data FOLDER --out COUNTS
+    python benchmarks/topics.py --counts COUNTS --features FOLDER     # keeps features there
+    python benchmarks/topics.py --speed                               # a million documents
+
+Trains the default model on the training part of each collection and groups its documents, without
+labels: at the number of labels, beside k-means (ten starts) on the same features; then with the
+number that is found. On 20 Newsgroups also 50 topics, LDA with as many, and two seeds compared.
+Words of every model's groups are ranked and chosen by `docboltz.topics.naming`, without phrases.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import time
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from sklearn.cluster import KMeans
+
+from development import load_split
+from docboltz import OverReplicatedSoftmax
+from docboltz.baselines import LatentDirichletAllocation
+from docboltz.evaluation.groups import compare_groups, stability
+from docboltz.evaluation.topic_words import topic_coherence, topic_diversity
+from docboltz.search.vectors import unit_vectors
+from docboltz.topics.calibration import calibrated, opinions
+from docboltz.topics.grouping import find_topics
+from docboltz.topics.naming import choose_words, word_scores
+from docboltz.topics.number import choose_number
+
+FIVE = ("bbc-news", "citeseer-m10", "dblp", "dbpedia-it", "pascal-flickr")
+NEWSGROUPS = "20news-2000"
+Integers = NDArray[np.int64]
+
+
+def features_of(name: str, seed: int, counts: csr_array, kept: Path) -> NDArray[np.float32]:
+    """Features of the training documents by the default model; kept in a folder."""
+    file = kept / f"{name}-{seed}.npy"
+    if not file.exists():
+        kept.mkdir(parents=True, exist_ok=True)
+        model = OverReplicatedSoftmax(random_state=seed).fit(counts)
+        np.save(file, model.transform(counts, "fast"))
+    features: NDArray[np.float32] = np.load(file)
+    return features
+
+
+def words_measured(groups: Integers, presence: csr_array, k: int = 10) -> tuple[float, float]:
+    """NPMI over the documents, without smoothing, and diversity of the words of groups."""
+    T, K = int(groups.max()) + 1, presence.shape[1]
+    columns = [str(i) for i in range(K)]
+    chosen = choose_words(word_scores(presence, groups, T), columns, k=k)
+    full = [list(map(int, words)) for words in chosen if len(words) == k]
+    return float(topic_coherence(full, presence, smoothing=0).mean()), topic_diversity(full)
+
+
+def calibration_error(topics, vectors, presence) -> float:  # type: ignore[no-untyped-def]
+    """Mean difference, over ten bins, of probability and agreement of mixtures found elsewhere."""
+    found = topics.assign(vectors, presence)
+    heard = list(opinions(topics, vectors, presence, seed=12345))
+    p = np.concatenate([found.probability[o.rows] for o in heard])
+    agreed = np.concatenate([found.topic[o.rows] == o.topic for o in heard])
+    place = np.minimum((10 * p).astype(int), 9)
+    gaps = [abs(agreed[place == b].mean() - p[place == b].mean()) for b in np.unique(place)]
+    return float(np.average(gaps, weights=np.bincount(place)[np.unique(place)]))
+
+
+def collection(name: str, seeds: int, counts: Path, kept: Path) -> dict[str, list[float]]:
+    """All measures of a collection, one value a seed."""
+    split = load_split(counts, name, "test").learn
+    labels, T = split.labels, split.labels.shape[1]
+    presence = csr_array((split.counts > 0).astype(np.float32))
+    found: dict[str, list[float]] = {}
+
+    def note(what: str, value: float) -> None:
+        found.setdefault(what, []).append(value)
+
+    before: dict[int, Integers] = {}
+    for seed in range(seeds):
+        features = features_of(name, seed, split.counts, kept)
+        vectors = unit_vectors(features, features.mean(axis=0))
+        plain = KMeans(T, n_init=10, random_state=seed).fit_predict(vectors)
+        for what, groups in {
+            "k-means": plain,
+            "plain start": KMeans(T, n_init=1, random_state=seed).fit_predict(vectors),
+        }.items():
+            note(f"accuracy, {what}", compare_groups(groups, labels).accuracy)
+            note(f"NMI, {what}", compare_groups(groups, labels).nmi)
+        topics = calibrated(find_topics(vectors, presence, T, seed=seed), vectors, presence)
+        own = topics.assign(vectors, presence).topic
+        note("accuracy", compare_groups(own, labels).accuracy)
+        note("NMI", compare_groups(own, labels).nmi)
+        note("calibration error", calibration_error(topics, vectors, presence))
+        number = choose_number(vectors, presence, seed=seed)
+        note("number found", number)
+        groups = find_topics(vectors, presence, number, seed=seed).assign(vectors, presence).topic
+        note("NMI, number found", compare_groups(groups, labels).nmi)
+        if name == NEWSGROUPS:
+            for n in (20, 50):
+                if n != T:
+                    own = (
+                        find_topics(vectors, presence, n, seed=seed).assign(vectors, presence).topic
+                    )
+                    note(f"NMI, {n}", compare_groups(own, labels).nmi)
+                lda = LatentDirichletAllocation(n, random_state=seed).fit_transform(split.counts)
+                theirs = lda.argmax(axis=1)
+                note(f"NMI, {n}, LDA", compare_groups(theirs, labels).nmi)
+                for who, some in {"": own, ", LDA": theirs}.items():
+                    npmi, diversity = words_measured(some, presence)
+                    note(f"NPMI, {n}{who}", npmi)
+                    note(f"diversity, {n}{who}", diversity)
+                if n in before:
+                    note(f"ARI between seeds, {n}", stability(before[n], own))
+                before[n] = own
+    return found
+
+
+def speed(n: int, F: int, K: int) -> None:
+    """Time and memory for many documents, made up."""
+    rng = np.random.default_rng(0)
+    topic = rng.integers(50, size=n)
+    middle = rng.normal(size=(50, F)).astype(np.float32)
+    vectors = middle[topic]
+    for begin in range(0, n, 65_536):
+        vectors[begin : begin + 65_536] += rng.normal(size=vectors[begin : begin + 65_536].shape)
+    vectors = unit_vectors(vectors, vectors.mean(axis=0))
+    words = (topic[:, None] * 97 + rng.geometric(0.02, size=(n, 8))) % K
+    rows = np.arange(0, 8 * n + 1, 8)
+    presence = csr_array(
+        (np.ones(8 * n, np.float32), words.reshape(-1).astype(np.int32), rows), (n, K)
+    )
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    begin_time = time.perf_counter()
+    number = choose_number(vectors, presence)
+    topics = calibrated(find_topics(vectors, presence, number), vectors, presence)
+    seconds = time.perf_counter() - begin_time
+    begin_time = time.perf_counter()
+    topics.assign(vectors, presence)
+    rate = n / (time.perf_counter() - begin_time)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(
+        f"{n:,} documents, {F} features: {number} topics in {seconds:.0f} s; "
+        f"{rate:,.0f} assigned a second; memory {before / 2**20:.1f} GiB before, "
+        f"{memory / 2**20:.1f} GiB at most"
+    )
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--counts", type=Path, help="made by development.py")
+    parser.add_argument("--features", type=Path, default=Path("features"), help="kept there")
+    parser.add_argument("--only", nargs="*", default=[*FIVE, NEWSGROUPS])
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--speed", action="store_true", help="only that, with made-up documents")
+    given = parser.parse_args()
+    if given.speed:
+        speed(1_000_000, 128, 5000)
+        return
+    every = {}
+    for name in given.only:
+        every[name] = collection(name, given.seeds, given.counts, given.features)
+        print(f"\n| {name} | mean | each seed |\n|---|---|---|")
+        for what, values in every[name].items():
+            each = " ".join(f"{value:.3f}" for value in values)
+            print(f"| {what} | {np.mean(values):.3f} | {each} |", flush=True)
+    five = [every[name] for name in FIVE if name in every]
+    if five:
+        gain = [np.mean(m["accuracy"]) - np.mean(m["accuracy, k-means"]) for m in five]
+        other = [np.mean(m["accuracy"]) - np.mean(m["accuracy, plain start"]) for m in five]
+        print(f"\naccuracy above k-means of ten starts: {np.mean(gain):+.3f}")
+        print(f"and above one of a single start: {np.mean(other):+.3f}")
+
+
+if __name__ == "__main__":
+    main()

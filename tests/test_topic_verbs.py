@@ -1,0 +1,201 @@
+"""Topics as a person meets them: shown, assigned, changed by hand, saved and opened again."""
+
+import json
+
+import numpy as np
+import pytest
+
+import docboltz
+from docboltz import TextModel
+from docboltz.corpus.document import Document
+from docboltz.errors import InvalidModelFile, InvalidParameter
+
+THEMES = {
+    "sea": "ship sail harbour captain wave anchor deck tide port crew".split(),
+    "kitchen": "soup salt pan onion butter oven recipe garlic plate spoon".split(),
+    "sky": "star moon comet planet orbit telescope galaxy rocket sun eclipse".split(),
+}
+
+
+def texts(n=150, seed=0):
+    """Documents of five words about one of three things, dated and labelled."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for i in range(n):
+        theme = list(THEMES)[i % 3]
+        year = 2000 + (i // 3) % 6
+        words = " ".join(rng.choice(THEMES[theme], 5, replace=False))
+        found.append(Document(str(i), words, (theme,), f"{year}-05-01"))
+    return found
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    found = TextModel.fit(texts(), units=16, updates=300, language=None)
+    found.topics(3)
+    return found
+
+
+@pytest.fixture
+def model(fitted, tmp_path):
+    """One that may be changed."""
+    fitted.save(tmp_path / "model")
+    return docboltz.open(tmp_path / "model")
+
+
+def theme_of(topic):
+    return max(THEMES, key=lambda name: len(set(THEMES[name]) & set(topic.words)))
+
+
+def test_topics_are_what_documents_are_about(fitted):
+    found = fitted.topics(level=-1)
+    assert sorted(map(theme_of, found)) == sorted(THEMES)
+    assert sum(topic.documents for topic in found) == 150
+    assert sum(topic.share for topic in found) == pytest.approx(1)
+    for topic in found:
+        ((label, share), *_) = topic.labels
+        assert (label, topic.name.split(", ")[0]) == (theme_of(topic), topic.words[0])
+        assert share > 0.9
+        assert set(topic.expected[:5]) <= set(THEMES[label])
+        assert len(topic.examples) == 3
+    assert repr(found) == "Topics(3 topics: 3)"
+    assert "typical document" in str(found)
+    assert "<table>" in found._repr_html_()
+
+
+def test_topics_as_programs_read_them(fitted):
+    for topic in fitted.topics(words=4).to_dicts():
+        assert len(topic["words"]) == 4
+        named = ("topic", "name", "parent", "level", "documents", "share", "words", "examples")
+        assert set(named) <= set(topic)
+        json.dumps(topic)
+
+
+def test_texts_are_assigned_and_those_without_a_known_word_are_not(fitted):
+    found = fitted.assign(["the ship and its captain", "onion soup", "klingon", ""])
+    names = {topic.number: theme_of(topic) for topic in fitted.topics(level=-1)}
+    assert [names.get(int(k)) for k in found.topic] == ["sea", "kitchen", None, None]
+    assert found.topic[2:].tolist() == [-1, -1]
+    assert ((found.probability > 0) & (found.probability <= 1)).all()
+
+
+def test_the_collection_is_assigned_as_its_texts_are(fitted):
+    found = fitted.assign(texts())
+    assert np.array_equal(found.topic, fitted.tree.assignment.topic)
+    np.testing.assert_allclose(found.probability, fitted.tree.assignment.probability, atol=1e-3)
+
+
+def test_topics_are_saved_and_opened_again(fitted, model):
+    assert model.topics() == fitted.topics()
+    assert np.array_equal(model.assign(texts()).topic, fitted.assign(texts()).topic)
+
+
+def test_a_number_that_is_asked_for_is_kept(model):
+    assert len(model.topics(9, level=-1)) == 9
+    again = docboltz.open(model.path)
+    assert again.topics() == model.topics()
+    assert len(again.tree.numbers) == 9
+    broad = again.topics(level=0)
+    assert len(broad) == 3
+    fine = again.topics(level=-1)
+    for topic in broad:
+        assert topic.documents == sum(t.documents for t in fine if t.parent == topic.number)
+
+
+def test_topics_are_renamed_merged_split_and_kept(model):
+    model.topics(6)
+    numbers = [topic.number for topic in model.topics(level=-1)]
+    sizes = {topic.number: topic.documents for topic in model.topics(level=-1)}
+    model.rename_topic(numbers[0], "favourites")
+    model.merge_topics(numbers[:2])
+    model = docboltz.open(model.path)
+    merged = {topic.number: topic for topic in model.topics(level=-1)}
+    assert set(merged) == set(numbers) - {numbers[1]}
+    assert merged[numbers[0]].name == "favourites"
+    both = sizes[numbers[0]] + sizes[numbers[1]]
+    assert merged[numbers[0]].documents == pytest.approx(both, abs=0.1 * both)
+    model.split_topic(numbers[0])
+    model = docboltz.open(model.path)
+    split = {topic.number: topic for topic in model.topics(level=-1)}
+    (new,) = set(split) - set(merged)
+    assert split[new].documents > 0
+    assert split[new].name != "favourites" == split[numbers[0]].name
+    assert sum(topic.documents for topic in split.values()) > 140, "a few may belong nowhere now"
+
+
+def test_words_are_hidden(model):
+    topic = model.topics(level=-1)[0]
+    hidden = [topic.words[0], topic.expected[0]]
+    model.hide_words(hidden)
+    for each in docboltz.open(model.path).topics():
+        assert not {*hidden} & {*each.words, *each.expected}
+
+
+def test_what_was_changed_by_hand_is_not_lost_by_looking_again(model):
+    model.rename_topic(model.topics(level=-1)[0].number, "mine")
+    with pytest.raises(InvalidParameter, match=r"changed by hand.*replace=True"):
+        model.topics(5)
+    assert "mine" in {topic.name for topic in model.topics()}
+    assert len(model.topics(5, level=-1, replace=True)) == 5
+    assert "mine" not in {topic.name for topic in model.topics()}
+
+
+def test_other_documents_have_the_same_topics(model):
+    names = [topic.name for topic in model.topics()]
+    model.index([Document(str(i), "ship sail anchor", ("boat",)) for i in range(7)])
+    found = docboltz.open(model.path).topics(level=-1)
+    assert sorted(topic.documents for topic in found) == [0, 0, 7]
+    (sea,) = (topic for topic in found if topic.documents)
+    assert sea.labels == (("boat", 1.0),)
+    assert len(model.topics()) == len(names)
+
+
+def test_topics_by_label_and_over_time(fitted):
+    by_label = fitted.topics_by("label")
+    assert set(by_label.groups) == set(THEMES)
+    assert np.allclose(by_label.shares.max(0), 1, atol=0.1)
+    over_time = fitted.topics_by("date")
+    assert over_time.groups == tuple(map(str, range(2000, 2006)))
+    assert np.allclose(over_time.shares, 1 / 3, atol=0.15)
+    with pytest.raises(InvalidParameter, match="'column'"):
+        fitted.topics_by("colour")
+
+
+def test_documents_without_dates_have_no_topics_over_time(model):
+    model.index(["ship sail anchor", "soup salt"])
+    with pytest.raises(InvalidParameter, match="have no date"):
+        model.topics_by("date")
+
+
+@pytest.mark.parametrize(
+    ("verb", "given"),
+    [
+        ("rename_topic", (99, "x")),
+        ("rename_topic", (0, 5)),
+        ("merge_topics", ([0],)),
+        ("merge_topics", ([0, 99],)),
+        ("split_topic", (99,)),
+        ("split_topic", (0, 1)),
+        ("hide_words", ("ship",)),
+    ],
+)
+def test_what_cannot_be_done_by_hand_changes_nothing(model, verb, given):
+    before = model.topics()
+    with pytest.raises(InvalidParameter):
+        getattr(model, verb)(*given)
+    assert docboltz.open(model.path).topics() == before
+
+
+def test_a_level_that_is_not_there_is_refused(fitted):
+    with pytest.raises(InvalidParameter, match="'level'"):
+        fitted.topics(level=7)
+
+
+def test_topics_of_another_model_are_refused(model, tmp_path):
+    TextModel.fit(
+        texts(), units=8, updates=20, language=None, folder=tmp_path / "other", random_state=1
+    )
+    (tmp_path / "other" / "topics").rename(tmp_path / "taken")
+    (model.path / "topics").rename(tmp_path / "other" / "topics")
+    with pytest.raises(InvalidModelFile, match="another model"):
+        docboltz.open(tmp_path / "other").topics()
