@@ -10,11 +10,12 @@ from docboltz import TextModel
 from docboltz.corpus.document import Document
 from docboltz.errors import InvalidModelFile, InvalidParameter
 
-THEMES = {
-    "sea": "ship sail harbour captain wave anchor deck tide port crew".split(),
-    "kitchen": "soup salt pan onion butter oven recipe garlic plate spoon".split(),
-    "sky": "star moon comet planet orbit telescope galaxy rocket sun eclipse".split(),
+WORDS = {
+    "sea": "ship sail harbour captain wave anchor deck tide port crew",
+    "kitchen": "soup salt pan onion butter oven recipe garlic plate spoon",
+    "sky": "star moon comet planet orbit telescope galaxy rocket sun eclipse",
 }
+THEMES = {name: words.split() for name, words in WORDS.items()}
 
 
 def texts(n=150, seed=0):

@@ -1,5 +1,7 @@
 """Topics join into broader ones."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy.cluster.hierarchy import fcluster, linkage
@@ -27,4 +29,4 @@ def test_small_topics_join_first():
 def test_each_level_has_a_third_of_the_next(n):
     found = widths(n)
     assert found[-1] == n
-    assert all(a == round(b / 3) >= 3 for a, b in zip(found, found[1:], strict=False))
+    assert all(a == round(b / 3) >= 3 for a, b in pairwise(found))

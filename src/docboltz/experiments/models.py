@@ -114,7 +114,8 @@ Place = dict[str, Any]
 """Where a model is trained and whether it shows so: its `device` and `verbose`."""
 Grouping = Literal["topics", "own", "centred", "uncentred"]
 """How documents get topics: "topics" as `docboltz.topics` finds them, of features and words; "own"
-is each document's largest feature, where features are topics; else by k-means on the directions of features, with their mean taken off or not."""
+is each document's largest feature, where features are topics; else by k-means on the directions of
+features, with their mean taken off or not."""
 
 
 @dataclass(frozen=True)
