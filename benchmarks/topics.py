@@ -106,8 +106,8 @@ def collection(name: str, seeds: int, counts: Path, kept: Path) -> dict[str, lis
                         find_topics(vectors, presence, n, seed=seed).assign(vectors, presence).topic
                     )
                     note(f"NMI, {n}", compare_groups(own, labels).nmi)
-                lda = LatentDirichletAllocation(n, random_state=seed).fit_transform(split.counts)
-                theirs = lda.argmax(axis=1)
+                lda = LatentDirichletAllocation(n, inference_sweeps=20, random_state=seed)
+                theirs = lda.fit_transform(split.counts).argmax(axis=1)
                 note(f"NMI, {n}, LDA", compare_groups(theirs, labels).nmi)
                 for who, some in {"": own, ", LDA": theirs}.items():
                     npmi, diversity = words_measured(some, presence)

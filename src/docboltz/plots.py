@@ -166,7 +166,7 @@ def topic_tree_figure(topics: Topics) -> Figure:
     levels = sorted({topic.level for topic in topics})
     finest = [topic for topic in topics if topic.level == levels[-1]]
     figure = Figure(
-        (2.4 * len(levels), max(HEIGHT, 0.24 * len(finest))),
+        (3.0 * len(levels), max(HEIGHT, 0.24 * len(finest))),
         layout="constrained",
         facecolor="white",
     )
