@@ -1,4 +1,4 @@
-"""Hits, topics, units and words as lines, tables and HTML; where words of a query stand in a text."""
+"""Hits, topics, units and words as lines, tables and HTML; where words of a query are in a text."""
 
 import json
 import re

@@ -85,12 +85,15 @@ def test_the_saved_model_is_the_built_one(tmp_path):
 
 def test_index_replaces_the_collection_and_counts_with_the_models_words(tmp_path):
     model = fit(DOCUMENTS, tmp_path / "model")
-    before = files(tmp_path / "model")
+    before, topics = files(tmp_path / "model"), model.tree.numbers.tolist()
     corpus = model.index([Document("x", "Bread, xyzzy", ("new",))])
     assert corpus.n_outside == 1
     store = SearchStore.open(tmp_path / "model" / "search", model=fingerprint(tmp_path / "model"))
     assert [hit.id for hit in store.documents([0])] == ["x"]
-    unchanged = {path for path in before if "search" not in path.parts}
+    assert model.tree.numbers.tolist() == topics
+    assert sum(topic.documents for topic in model.topics(level=-1)) <= 1, "of the new collection"
+    unchanged = {path for path in before if not {"search", "topics"} & {*path.parts}}
+    assert unchanged
     assert all(path.read_bytes() == before[path] for path in unchanged)
 
 

@@ -72,7 +72,7 @@ def _show_units(model: TextModel, given: dict[str, Any], *, json: bool) -> None:
     number, words = given["number"], given["words"]
     fitting = {"units", "number", "words"}
     for name, value in given.items():
-        if name not in fitting and value not in (None, False):
+        if name not in fitting and value is not None and value is not False:
             raise click.UsageError(f"--units shows no topics, and --{name} is about those.")
     found = model.units(number, words=words)
     if json:
