@@ -111,21 +111,21 @@ def main() -> None:
         in_memory = np.array(store.features)
         asked = draw_words(512, 6, rng)
         calls = {
-            "store": lambda: store.search(next(draw)[None], asked[[0]], K, by="topics"),
+            "store": lambda: store.search(next(draw)[None], asked[[0]], K, by="features"),
             "both": lambda: store.search(next(draw)[None], asked[[rng.integers(512)]], K),
             "mapped": bare(draw, store.features),
             "memory": bare(draw, in_memory),
         }
         times = alternate(calls, given.repeat)
         one = {name: statistics.median(took) for name, took in times.items()}
-        print(f"one query, by topics      {1e3 * one['store']:12.2f} ms")
+        print(f"one query, by features    {1e3 * one['store']:12.2f} ms")
         for name, title in (("mapped", "memory-mapped"), ("memory", "in memory    ")):
             ratio = one["store"] / one[name]
             took = 1e3 * one[name]
             print(f"  NumPy, {title}    {took:12.2f} ms   store / NumPy = {ratio:.2f}")
         ratio = one["both"] / one["memory"]
         print(
-            f"  by topics and words     {1e3 * one['both']:12.2f} ms   both / NumPy = {ratio:.2f}"
+            f"  by features and words   {1e3 * one['both']:12.2f} ms   both / NumPy = {ratio:.2f}"
         )
 
         batch = rng.random((512, given.features), np.float32)
@@ -138,7 +138,7 @@ def main() -> None:
 
         batch_times = alternate(
             {
-                "store": lambda: store.search(batch, asked, K, by="topics"),
+                "store": lambda: store.search(batch, asked, K, by="features"),
                 "bare": bare_batch,
                 "both": lambda: store.search(batch, asked, K),
             },
@@ -150,12 +150,12 @@ def main() -> None:
             f"store / NumPy in time = {many['store'] / many['bare']:.2f}"
         )
         print(
-            f"  by topics and words     {len(batch) / many['both']:12,.0f} queries/s   "
+            f"  by features and words   {len(batch) / many['both']:12,.0f} queries/s   "
             f"both / NumPy in time = {many['both'] / many['bare']:.2f}"
         )
         for size in (2, 4, 16):
             took = statistics.median(
-                seconds(lambda n=size: store.search(batch[:n], asked[:n], K, by="topics"))
+                seconds(lambda n=size: store.search(batch[:n], asked[:n], K, by="features"))
                 for _ in range(9)
             )
             print(f"  {size:3d} queries at once      {size / took:12,.0f} queries/s")

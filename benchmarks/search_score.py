@@ -8,7 +8,7 @@ documents, drawn from the training part of each collection, ask for the others o
 documents play no role. A query is a whole document, or three or six of its words drawn at random;
 what shares a label with it is relevant. Collections cut to their first words are left out. Prints a
 row for each collection and kind of query, means over seeds 0, 1, …, and mean differences
-to λ = 0 over collections: docboltz.search.store.WORDS_PER_TOPIC_COSINE comes from them.
+to λ = 0 over collections: docboltz.search.store.WORDS_PER_FEATURE_COSINE comes from them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from docboltz.search.words import WordIndex
 LAMBDAS = (0.0, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0)
 WAYS = (*map("{:g}".format, LAMBDAS), "words", "uncentred")
 QUERY_LENGTHS = {"document": None, "6 words": 6, "3 words": 3}
-N_TOPICS = 128
+N_UNITS = 128
 QUERIES_AT_ONCE = 250
 
 Measures = NDArray[np.float64]
@@ -53,13 +53,15 @@ def measure(model: OverReplicatedSoftmax, learn: Part, ask: Part, device: torch.
     ]
     total, n = torch.zeros(2, len(WAYS), dtype=torch.float64), 0
     for part in (slice(b, b + QUERIES_AT_ONCE) for b in range(0, len(questions), QUERIES_AT_ONCE)):
-        topics, uncentred = (asked[part] @ documents.T for documents, asked in units)
+        features, uncentred = (asked[part] @ documents.T for documents, asked in units)
         shared = on_device(index.scores(words[part]))
         relevant = on_device((ask.labels[part] @ learn.labels.T).toarray().astype(np.float32)) > 0
         answered = relevant.any(1)
         n += int(answered.sum())
         ranks = torch.arange(1, relevant.shape[1] + 1, device=device)
-        for way, scores in enumerate([*(topics + x * shared for x in LAMBDAS), shared, uncentred]):
+        for way, scores in enumerate(
+            [*(features + x * shared for x in LAMBDAS), shared, uncentred]
+        ):
             order = scores[answered].argsort(dim=1, descending=True, stable=True)
             hits = torch.gather(relevant[answered], 1, order).double()  # (Q, n)
             precision = (hits.cumsum(1) / ranks * hits).sum(1) / hits.sum(1)
@@ -72,7 +74,7 @@ def trials(split: Split, seeds: int, device: torch.device) -> Iterator[tuple[str
     """Each kind of query with its measures, seed by seed."""
     learn, ask = split
     for seed in range(seeds):
-        model = OverReplicatedSoftmax(N_TOPICS, random_state=seed, device=str(device))
+        model = OverReplicatedSoftmax(N_UNITS, random_state=seed, device=str(device))
         model.fit(learn.counts)
         rng = np.random.default_rng(seed)
         for kind, length in QUERY_LENGTHS.items():

@@ -1,4 +1,4 @@
-"""Topic features in files."""
+"""Features and topics in files."""
 
 import csv
 
@@ -51,6 +51,9 @@ def test_what_is_written_is_what_the_model_infers(
     assert table["id"].to_pylist() == [document.id for document in DOCUMENTS]
     assert table["labels"].to_pylist() == [list(document.labels) for document in DOCUMENTS]
     assert table["n_words"].to_pylist() == [2, 2, 0, 2, 1]
+    topic, probability = text_model.assign(DOCUMENTS)
+    assert table["topic"].to_pylist() == topic.tolist()
+    assert table["probability"].to_numpy() == pytest.approx(probability)
     assert np.array_equal(np.array(table["features"].to_pylist(), np.float32), array)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["f.npy", "f.parquet"]
 
@@ -63,10 +66,16 @@ def test_a_column_for_each_feature(text_model, tmp_path):
         rows = list(csv.DictReader(stream))
     table = parquet.read_table(tmp_path / "f.parquet").to_pylist()
     features = [f"feature_{j}" for j in range(3)]
-    assert list(rows[0]) == list(table[0]) == ["id", "labels", "n_words", *features]
+    about = ["id", "labels", "n_words", "topic", "probability"]
+    assert list(rows[0]) == list(table[0]) == [*about, *features]
     assert [row["labels"] for row in rows] == ["sport;ice", "kitchen", "", "", "sport"]
     assert [int(row["n_words"]) for row in rows] == [row["n_words"] for row in table]
+    topic, probability = text_model.assign(DOCUMENTS)
+    assert topic[2] == -1, "a document without words has no topic"
     for found, digits in ((rows, 1e-5), (table, 0)):
+        assert [int(row["topic"]) for row in found] == topic.tolist()
+        chances = [float(row["probability"]) for row in found]
+        assert chances == pytest.approx(probability, rel=max(digits, 1e-6))
         values = np.array([[float(row[name]) for name in features] for row in found])
         assert values == pytest.approx(expected, rel=digits)
 

@@ -12,7 +12,7 @@ from docboltz.corpus.counts import Corpus
 from docboltz.corpus.document import Document
 from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.errors import FewDocumentsWarning, InvalidCorpus, InvalidParameter
-from docboltz.fitting import TrainingInterrupted, describe_topics
+from docboltz.fitting import TrainingInterrupted, describe_units
 from docboltz.indexing import KEPT_CHARACTERS
 from docboltz.search import writer
 from docboltz.search.store import SearchStore
@@ -45,9 +45,9 @@ def files(folder):
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_more_topics_than_documents_with_words_are_warned_of_once(tmp_path):
+def test_more_units_than_documents_with_words_are_warned_of_once(tmp_path):
     model = OverReplicatedSoftmax(5, pretraining=Pretraining(updates=5), device="cpu")
-    with pytest.warns(FewDocumentsWarning, match=r"^4 documents .* 5 topics.*\(topics\)") as caught:
+    with pytest.warns(FewDocumentsWarning, match=r"^4 documents .* 5 units.*\(units\)") as caught:
         fit(iter(DOCUMENTS), tmp_path / "model", model)
     assert len(caught) == 1
 
@@ -85,12 +85,15 @@ def test_the_saved_model_is_the_built_one(tmp_path):
 
 def test_index_replaces_the_collection_and_counts_with_the_models_words(tmp_path):
     model = fit(DOCUMENTS, tmp_path / "model")
-    before = files(tmp_path / "model")
+    before, topics = files(tmp_path / "model"), model.tree.numbers.tolist()
     corpus = model.index([Document("x", "Bread, xyzzy", ("new",))])
     assert corpus.n_outside == 1
     store = SearchStore.open(tmp_path / "model" / "search", model=fingerprint(tmp_path / "model"))
     assert [hit.id for hit in store.documents([0])] == ["x"]
-    unchanged = {path for path in before if "search" not in path.parts}
+    assert model.tree.numbers.tolist() == topics
+    assert sum(topic.documents for topic in model.topics(level=-1)) <= 1, "of the new collection"
+    unchanged = {path for path in before if not {"search", "topics"} & {*path.parts}}
+    assert unchanged
     assert all(path.read_bytes() == before[path] for path in unchanged)
 
 
@@ -112,7 +115,7 @@ def corpus_of(counts, words):
 
 
 def model_with(features):
-    """A model that gives the documents, taken in order, these topic features."""
+    """A model that gives the documents, taken in order, these features."""
     features = np.array(features, np.float32)
     rows = iter(features)
     return SimpleNamespace(
@@ -121,34 +124,34 @@ def model_with(features):
     )
 
 
-def test_a_topic_by_hand():
+def test_a_unit_by_hand():
     corpus = corpus_of([[2, 1], [0, 2]], ["a", "b"])
-    (topic,) = describe_topics(model_with([[1], [0]]), corpus)
+    (unit,) = describe_units(model_with([[1], [0]]), corpus)
     # Shares of a and b: document 0 has (2/3, 1/3), document 1 (0, 1); the average is (1/3, 2/3).
-    # With one average document on either side: with the topic (1/2, 1/2), without (1/6, 5/6).
+    # With one average document on either side: with the unit (1/2, 1/2), without (1/6, 5/6).
     kl = 1 / 2 * np.log2(3) + 1 / 2 * np.log2(3 / 5)
-    assert topic.sharpness == pytest.approx(kl)
-    assert topic.activity == pytest.approx(0.5)
-    assert topic.words == ("a",)  # b is less frequent with the topic than without
+    assert unit.sharpness == pytest.approx(kl)
+    assert unit.activity == pytest.approx(0.5)
+    assert unit.words == ("a",)  # b is less frequent with the unit than without
 
 
-def test_a_topic_that_is_on_everywhere_alike_says_nothing():
+def test_a_unit_that_is_on_everywhere_alike_says_nothing():
     corpus = corpus_of([[2, 1], [0, 2], [5, 1]], ["a", "b"])
-    topics = describe_topics(model_with([[0.3, 1.0], [0.3, 1.0], [0.3, 1.0]]), corpus)
-    assert [topic.sharpness for topic in topics] == pytest.approx([0, 0], abs=1e-6)
-    assert [topic.activity for topic in topics] == pytest.approx([0.3, 1.0])
+    units = describe_units(model_with([[0.3, 1.0], [0.3, 1.0], [0.3, 1.0]]), corpus)
+    assert [unit.sharpness for unit in units] == pytest.approx([0, 0], abs=1e-6)
+    assert [unit.activity for unit in units] == pytest.approx([0.3, 1.0])
 
 
 def test_documents_without_words_and_blocks_change_nothing(monkeypatch):
     counts = [[2, 1], [0, 2], [1, 0], [3, 3]]
     features = [[0.9], [0.1], [0.8], [0.4]]
-    expected = describe_topics(model_with(features), corpus_of(counts, ["a", "b"]))
+    expected = describe_units(model_with(features), corpus_of(counts, ["a", "b"]))
     monkeypatch.setattr("docboltz.fitting.BLOCK_DOCUMENTS", 2)
     padded = corpus_of([[0, 0], *counts[:2], [0, 0], *counts[2:]], ["a", "b"])
-    (topic,) = describe_topics(model_with(features), padded)
-    assert topic.words == expected[0].words
-    assert topic.sharpness == pytest.approx(expected[0].sharpness)
-    assert topic.activity == pytest.approx(expected[0].activity)
+    (unit,) = describe_units(model_with(features), padded)
+    assert unit.words == expected[0].words
+    assert unit.sharpness == pytest.approx(expected[0].sharpness)
+    assert unit.activity == pytest.approx(expected[0].activity)
 
 
 # ---- what can go wrong ----
@@ -243,7 +246,7 @@ def test_the_callers_estimator_is_left_alone(tmp_path):
     assert np.array_equal(first.transform(["hockey bread"]), before)
 
 
-def test_topics_are_centred_as_they_are_searched(tmp_path):
+def test_features_are_centred_as_they_are_searched(tmp_path):
     model = OverReplicatedSoftmax(
         4, pretraining=Pretraining(updates=50), inference="mean_field", random_state=0, device="cpu"
     )
@@ -270,7 +273,7 @@ def test_a_model_that_could_not_be_indexed_is_kept_and_said_to_be(tmp_path, monk
     ) as raised:
         fit(DOCUMENTS, tmp_path / "model")
     assert str(raised.value).startswith("The disk is full. The" if error.args else "the")
-    assert docboltz.open(tmp_path / "model").topics()
+    assert docboltz.open(tmp_path / "model").units()
 
 
 def test_a_full_disk_is_noticed_before_training(tmp_path, monkeypatch):

@@ -33,11 +33,11 @@ def test_a_line_now_and_then_where_there_is_no_terminal(capsys, monkeypatch):
         update(50, 3000)
         update(100, 3000)
         update(800, 3000)
-        update(1200, 3000, "topics on 42%")
+        update(1200, 3000, "units on 42%")
         update(1900, None)
     lines = (
         "Training: 100 of 3,000 updates; 0:01:56 left\n"
-        "Training: 1,200 of 3,000 updates; 0:01:00 left; topics on 42%\n"
+        "Training: 1,200 of 3,000 updates; 0:01:00 left; units on 42%\n"
     )
     assert capsys.readouterr() == ("", lines)
 
@@ -80,6 +80,6 @@ def test_a_note_is_shown_where_there_is_room(monkeypatch):
         terminal = watched(monkeypatch)
         monkeypatch.setenv("COLUMNS", columns)
         with progress_bar("Training", "updates", shown=True) as update:
-            update(1000, 3000, "topics on 42%")
-        assert ("1,000/3,000 updates; topics on 42%" in terminal.getvalue()) == shown
+            update(1000, 3000, "units on 42%")
+        assert ("1,000/3,000 updates; units on 42%" in terminal.getvalue()) == shown
         assert "…" not in terminal.getvalue()

@@ -12,7 +12,7 @@ TEXTS = ["Cats chase mice.", "Mice fear cats.", "Stocks fell.", "Stocks and bond
 
 @pytest.fixture(scope="module")
 def things():
-    model = docboltz.TextModel.fit(TEXTS, topics=3, updates=5, min_df=1)
+    model = docboltz.TextModel.fit(TEXTS, units=3, updates=5, min_df=1)
     counted = model.count(TEXTS)
     documents = tuple(Document(str(n), text) for n, text in enumerate(TEXTS))
     with pytest.warns(UserWarning, match="trained for its features"):
@@ -25,6 +25,7 @@ def things():
         model.store,
         model.search("cats"),
         model.topics(),
+        model.units(),
         model.words("cats"),
         counted,
         Split(counted, counted),

@@ -1,4 +1,4 @@
-"""The front door: text in; hits, topics, words and features out."""
+"""The front door: text in; hits, units, words and features out."""
 
 import json
 import shutil
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import docboltz
-from docboltz.answers import Topic
+from docboltz.answers import Unit
 from docboltz.cli.spelling import OptionNames
 from docboltz.corpus.document import Document
 from docboltz.errors import (
@@ -29,19 +29,19 @@ def text_model():
     return fitted()
 
 
-# ---- topics ----
+# ---- units ----
 
 
-def test_topics_show_forms_not_stems(text_model):
-    topics = text_model.topics(words=20)
-    shown = {word for topic in topics for word in topic.words}
+def test_units_show_forms_not_stems(text_model):
+    units = text_model.units(words=20)
+    shown = {word for unit in units for word in unit.words}
     assert shown
     assert shown <= set(text_model.vocabulary.forms)
     assert "player" in text_model.vocabulary.forms
     assert "player" in text_model.vocabulary.words
-    assert sorted(topic.number for topic in topics) == [0, 1, 2]
-    assert all(len(topic.words) <= KEPT_WORDS for topic in topics)
-    assert all(len(topic.words) <= 2 for topic in text_model.topics(words=2))
+    assert sorted(unit.number for unit in units) == list(range(text_model.n_units)) == [0, 1, 2]
+    assert all(len(unit.words) <= KEPT_WORDS for unit in units)
+    assert {len(unit.words) for unit in text_model.units(words=2)} == {2}
 
 
 # ---- using ----
@@ -112,7 +112,7 @@ def test_hits_carry_what_a_person_wants_to_see(text_model):
     assert [hit.id for hit in hits] in (["0", "1"], ["1", "0"])
     best = hits[0]
     assert best.text in TEXTS
-    assert best.score == pytest.approx(best.topics + best.words)
+    assert best.score == pytest.approx(best.features + best.words)
     assert best.score <= 1
     assert [best.text[b:e].lower() for b, e in best.matches] == ["hockey"]
     assert hits.unknown == ("xyzzy",)
@@ -120,13 +120,13 @@ def test_hits_carry_what_a_person_wants_to_see(text_model):
 
 
 def test_a_document_asked_for_word_by_word_has_score_one(text_model):
-    for by in ("both", "topics", "words"):
+    for by in ("both", "features", "words"):
         assert text_model.search(TEXTS[2], 1, by=by)[0].score == pytest.approx(1, abs=1e-6)
 
 
 def test_words_alone_find_only_documents_that_have_them(text_model):
     assert {hit.id for hit in text_model.search("bread", 10, by="words")} == {"2", "3"}
-    assert len(text_model.search("bread", 10, by="topics")) == 4
+    assert len(text_model.search("bread", 10, by="features")) == 4
     with pytest.raises(InvalidParameter, match="'by' parameter"):
         text_model.search("bread", by="magic")
 
@@ -155,6 +155,9 @@ def test_numbers_that_are_none(text_model, n):
         lambda: text_model.similar("1", n),
         lambda: text_model.words("bread", n),
         lambda: text_model.topics(n),
+        lambda: text_model.topics(words=n),
+        lambda: text_model.units(n),
+        lambda: text_model.units(words=n),
     ):
         with pytest.raises(InvalidParameter, match="whole number of at least 1"):
             ask()
@@ -176,7 +179,9 @@ def test_asking_imports_nothing_slow(text_model, tmp_path):
     code = (
         "import sys; from docboltz.cli.app import main; model = sys.argv[1]\n"
         "for ask in (['search', model, 'bread'], ['similar', model, '1'],"
-        " ['words', model, 'bread'], ['topics', model], ['search', model, 'bread', '--json']):\n"
+        " ['words', model, 'bread'], ['topics', model],"
+        " ['topics', model, '--json'], ['topics', model, '--units'],"
+        " ['search', model, 'bread', '--json']):\n"
         "    sys.argv = ['docboltz', *ask]\n"
         "    try: main()\n"
         "    except SystemExit as end: assert end.code == 0\n"
@@ -194,7 +199,7 @@ def test_nothing_known_is_zero_in_searches_and_nothing_else_is(text_model, monke
     known, unknown = text_model.search_features(counts)
     assert known == pytest.approx(text_model.estimator.transform(counts)[0])
     assert not unknown.any()
-    # A document so long that every topic is off for sure has features, if tiny ones.
+    # A document so long that every unit is off for sure has features, if tiny ones.
     off = np.zeros((2, 3), np.float32)
     monkeypatch.setattr(text_model.estimator, "transform", lambda *_: off, raising=False)
     known, unknown = text_model.search_features(counts)
@@ -202,18 +207,18 @@ def test_nothing_known_is_zero_in_searches_and_nothing_else_is(text_model, monke
     assert not unknown.any()
 
 
-def test_the_sharpest_topics_do_not_repeat_each_other(text_model, monkeypatch):
-    def topic(number, words, sharpness):
-        return Topic(number, tuple(words), sharpness, 0.5)
+def test_the_sharpest_units_do_not_repeat_each_other(text_model, monkeypatch):
+    def unit(number, words, sharpness):
+        return Unit(number, tuple(words), sharpness, 0.5)
 
-    def numbers(topics, n=None):
-        monkeypatch.setattr(text_model, "_topics", topics)
-        return [topic.number for topic in text_model.topics(n)]
+    def numbers(units, n=None):
+        monkeypatch.setattr(text_model, "_units", units)
+        return [unit.number for unit in text_model.units(n)]
 
     # Of the two that share a, b and c with the sharpest, neither brings enough that is new.
-    topics = (topic(0, "abcde", 1.0), topic(1, "abcfg", 3.0), topic(2, "abchi", 2.0))
-    more = (*topics, topic(3, "vwxyz", 0.1))
-    assert numbers(topics, 3) == [1]
+    units = (unit(0, "abcde", 1.0), unit(1, "abcfg", 3.0), unit(2, "abchi", 2.0))
+    more = (*units, unit(3, "vwxyz", 0.1))
+    assert numbers(units, 3) == [1]
     assert numbers(more, 3) == [1, 3]
     assert numbers(more) == [1, 2, 0, 3]
 
@@ -223,6 +228,7 @@ def test_reprs_are_one_line(text_model):
         text_model,
         text_model.search("bread"),
         text_model.topics(),
+        text_model.units(),
         text_model.words("bread"),
     ):
         assert "\n" not in repr(shown)

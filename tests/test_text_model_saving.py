@@ -39,6 +39,7 @@ def test_save_and_open_change_nothing(tmp_path, analysis):
     opened = docboltz.open(tmp_path / "model", device="cpu")
     assert opened.vocabulary == saved.vocabulary
     assert opened.vocabulary.forms == saved.vocabulary.forms
+    assert opened.units() == saved.units()
     assert opened.topics() == saved.topics()
     assert opened.analysis == saved.analysis.resolved()
     assert opened.fingerprint == saved.fingerprint
@@ -161,9 +162,10 @@ def hostile(text):
     yield "vocabulary", [1] * len(text["vocabulary"])
     yield "vocabulary", {"a": 1}
     yield "forms", None
-    yield "topics", text["topics"][:1]
-    yield "topics", [{"number": "x"}] * len(text["topics"])
-    yield "topics", 7
+    yield "units", text["units"][:1]
+    yield "units", [{**text["units"][0], "unit": "x"}] * len(text["units"])
+    yield "units", [{**text["units"][0], "activity": float("nan")}] * len(text["units"])
+    yield "units", 7
     yield "analysis", {"language": ["english"]}
     yield "analysis", {"unknown": 1}
     yield "analysis", []

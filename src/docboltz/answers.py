@@ -1,4 +1,4 @@
-"""What a model answers with: hits, topics, words. Lists that show themselves as tables."""
+"""What a model answers with: hits, topics, units, words. Lists that show themselves as tables."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class Hit:
 
     id: str
     score: float
-    """`topics` + `words`: 1 for a document that is just what was asked for."""
+    """`features` + `words`: 1 for a document that is just what was asked for."""
     text: str
     """Its text, or the beginning of a long one."""
     labels: tuple[str, ...]
-    topics: float
+    features: float
     """What being about the same things adds to the score."""
     words: float
     """What having the same words adds to it."""

@@ -70,8 +70,9 @@ class Asking:
     def search(self, text: str, n: int = 10, *, by: By = "both") -> Hits:
         """Find the n documents that answer a text best.
 
-        A document's score joins what it is about and the words it has: the cosine of centred topic
-        features and that of tf-idf weights. `by` may be "topics" or "words" for one of them alone.
+        A document's score joins what it is about and the words it has: the cosine of centred
+        features and that of tf-idf weights. `by` may be "features" or "words", for one of them
+        alone.
         """
         require_count(n, "TextModel.search", "n")
         require(by in WEIGHTS, "TextModel.search", "by", " or ".join(map(repr, WEIGHTS)), by)
@@ -195,7 +196,7 @@ class Asking:
         terms = frozenset(self.vocabulary[int(k)] for k in words.indices)
         rows, weights = best.rows[0], WEIGHTS[by]
         taken = rows >= 0
-        parts = weights.topics * best.topics[0][taken], weights.words * best.words[0][taken]
+        parts = weights.features * best.features[0][taken], weights.words * best.words[0][taken]
         for document, t, w in zip(store.documents(rows[taken]), *parts, strict=True):
             matches = find_matches(self.analysis, document.text, terms)
             text, labels, date = document.text, document.labels, document.date
@@ -220,7 +221,7 @@ def distinct_units(units: Iterable[Unit], n: int | None) -> list[Unit]:
 def without_unknown(features: NDArray[np.float32], counts: csr_array) -> NDArray[np.float32]:
     """Features to search with: zeros for a document without a known word, which is like nothing.
 
-    One whose topics are all off beyond float32 is not: it keeps the smallest of numbers.
+    One whose units are all off beyond float32 is not: it keeps the smallest of numbers.
     """
     features = np.maximum(features, np.finfo(np.float32).tiny)
     features[np.diff(counts.indptr) == 0] = 0

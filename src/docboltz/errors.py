@@ -126,7 +126,7 @@ class EmptyDocumentsWarning(UserWarning):
 
 
 class FewDocumentsWarning(UserWarning):
-    """Fewer documents to learn from than topics to learn."""
+    """Fewer documents to learn from than units to learn."""
 
 
 class LanguageWarning(UserWarning):

@@ -105,7 +105,7 @@ def fit(
             else:
                 warn_user(f"{mismatch}.", LanguageWarning)
         with_words = int(np.count_nonzero(np.diff(corpus.counts.indptr)))
-        few = few_documents(with_words, estimator.n_components, "topics")
+        few = few_documents(with_words, estimator.n_components, "units")
         if few is not None:
             warn_user(few, FewDocumentsWarning)
         if out is not None:
@@ -155,16 +155,16 @@ def fit(
 
 
 def softmax_model(
-    topics: int, *, recipe: str, updates: int | None, validation: float, **settings: Any
+    units: int, *, recipe: str, updates: int | None, validation: float, **settings: Any
 ) -> OverReplicatedSoftmax:
     """An untrained model; `updates` are the minibatches of each of the recipe's phases."""
-    require_count(topics, "TextModel.fit", "topics")
+    require_count(units, "TextModel.fit", "units")
     phases = find_recipe(recipe, "TextModel.fit")
     changed: Any = {} if updates is None else with_updates(phases, updates)
     if validation:
         changed["validation"] = Validation(share=validation)
     name: Any = recipe
-    return OverReplicatedSoftmax(topics, recipe=name, **changed, **settings)
+    return OverReplicatedSoftmax(units, recipe=name, **changed, **settings)
 
 
 def describe_units(model: TopicModel, corpus: Corpus) -> tuple[Unit, ...]:
@@ -239,7 +239,7 @@ def _too_few(documents: Documents) -> InvalidCorpus | None:
     if documents.report.documents != 1:
         return None
     return InvalidCorpus(
-        "One document is not enough to learn topics from.",
+        "One document is not enough to learn from.",
         hint="If the file holds several, say how to read it with {format}.",
         settings=("format",),
     )
@@ -266,13 +266,13 @@ def _train(model: TopicModel, corpus: Corpus) -> tuple[Any, BaseException | None
         return None, error
 
 
-def _require_space(out: Path, n_documents: int, n_words: int, n_topics: int) -> None:
+def _require_space(out: Path, n_documents: int, n_words: int, n_units: int) -> None:
     """Say before training, not after, that the disk is too full for what training will make."""
     folder = next(f for f in (out, *out.absolute().parents) if f.exists())
     disk = shutil.disk_usage(folder)
     # Weights and features in float32, and roughly what ids and texts take.
     # A checkpoint holds up to seven times the weights, twice while it is replaced.
-    weights, features = 4 * n_topics * n_words, 4 * n_topics * n_documents
+    weights, features = 4 * n_units * n_words, 4 * n_units * n_documents
     needed = 15 * weights + features + KEPT_CHARACTERS // 4 * n_documents
     if disk.total and disk.free < needed:  # what is no disk, like /proc, has no room at all
         raise InvalidParameter(

@@ -130,12 +130,12 @@ class _Inference:
         return found.topics
 
     def warn_if_cut_short(self) -> None:
-        """Tell the user about documents whose topics were still moving when their time was up."""
+        """Tell the user about documents whose features were still moving when their time was up."""
         if self._cut_short:
             warn_user(
                 f"Mean-field inference did not converge within {MEAN_FIELD_STEPS:,} steps for "
-                f"{self._cut_short} of {self._documents} documents; their topics are approximate. "
-                "Fewer latent words, or inference='fast', avoid this.",
+                f"{self._cut_short} of {self._documents} documents; their features are "
+                "approximate. Fewer latent words, or inference='fast', avoid this.",
                 ConvergenceWarning,
             )
 

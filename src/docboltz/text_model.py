@@ -40,7 +40,7 @@ class TextModel(TopicVerbs):
     Made by `TextModel.fit`, read by `docboltz.open`.
 
     >>> texts = ["Cats chase mice.", "Mice fear cats.", "Stocks fell.", "Stocks and bonds fell."]
-    >>> model = TextModel.fit(texts, topics=4, updates=100, min_df=1)
+    >>> model = TextModel.fit(texts, units=4, updates=100, min_df=1)
     >>> model
     TextModel(4 units, 7 words, 4 documents to search)
     >>> model.search("a cat", 2)
@@ -70,7 +70,7 @@ class TextModel(TopicVerbs):
         documents: Any,
         *,
         folder: StrPath | None = None,
-        topics: int = 128,
+        units: int = 128,
         latent_words: Any = "auto",
         recipe: str = "quick",
         updates: int | None = None,
@@ -87,7 +87,7 @@ class TextModel(TopicVerbs):
         device: str = "auto",
         verbose: bool = False,
     ) -> Self:
-        """Learn topics from documents and make them searchable: `docboltz fit`, same defaults.
+        """Learn from documents, make them searchable and find their topics; as `docboltz fit`.
 
         Parameters
         ----------
@@ -95,7 +95,7 @@ class TextModel(TopicVerbs):
             frame.
         folder : save the model there as soon as it is trained. The state of training is kept in
             `folder.checkpoint` on the way, and the same call goes on after Ctrl-C or a crash.
-        topics : number of topic units.
+        units : number of hidden units, as many as a text has features.
         latent_words : "auto", a number or a policy; see `OverReplicatedSoftmax`.
         recipe : "quick", "full" (better features), "density" (for likelihoods) or "paper".
         updates : minibatches of each phase of training, instead of the recipe's.
@@ -108,7 +108,7 @@ class TextModel(TopicVerbs):
         min_df : documents, or a share of them, that a word must be in at least.
         max_df : documents, or a share of them, that a word may be in at most.
         estimator : an `OverReplicatedSoftmax` or `ReplicatedSoftmax` with settings of its own,
-            instead of topics, latent_words, recipe, updates, validation, random_state and device.
+            instead of units, latent_words, recipe, updates, validation, random_state and device.
         replace : replace a model in the folder.
         restart : start anew instead of going on after an interrupt.
         random_state : the same seed on the same machine gives the same model.
@@ -122,7 +122,7 @@ class TextModel(TopicVerbs):
 
         if estimator is None:
             estimator = softmax_model(
-                topics,
+                units,
                 latent_words=latent_words,
                 recipe=recipe,
                 updates=updates,
@@ -197,7 +197,7 @@ class TextModel(TopicVerbs):
     # ---- used; how it is asked is in `Asking` ----
 
     def transform(self, texts: Any, inference: Inference | None = None) -> NDArray[np.float32]:
-        """Topic features of texts: (n_texts, F).
+        """Features of texts: (n_texts, F).
 
         Of a text without a known word nothing is known: by fast inference its features are all 0.5,
         by mean-field inference what the latent words make of themselves.
@@ -288,7 +288,7 @@ class TextModel(TopicVerbs):
         return self.store_folder
 
     def search_features(self, counts: csr_array) -> NDArray[np.float32]:
-        """Topic features of counted documents, as a collection to search keeps them."""
+        """Features of counted documents, as a collection to search keeps them."""
         # By fast inference, whatever the model's own is: queries are inferred so.
         return without_unknown(self.estimator.transform(counts, "fast"), counts)
 

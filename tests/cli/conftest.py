@@ -13,7 +13,7 @@ from docboltz.cli.app import main
 
 from .texts import ENGLISH, records
 
-SMALL = ("--topics", "4", "--updates", "20", "--min-df", "1")
+SMALL = ("--units", "4", "--updates", "20", "--min-df", "1")
 """Options that make a model in a moment."""
 
 

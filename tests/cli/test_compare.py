@@ -9,7 +9,7 @@ from docboltz.experiments.models import TRAININGS
 
 from .texts import ENGLISH
 
-QUICK = ("--recipe", "quick", "--updates", 10, "--topics", 4, "--device", "cpu")
+QUICK = ("--recipe", "quick", "--updates", 10, "--units", 4, "--device", "cpu")
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def test_a_table_and_a_report(docboltz, reviews, tmp_path):
     for title in ("ORS", "RS", "DocNADE", "LDA", "NMF", "LSI", "TF-IDF"):
         assert any(line.startswith(f"{title} ") for line in outcome.out.splitlines())
     assert "MAP" in outcome.out.splitlines()[0]
-    assert "[4/7] LDA, 4 topics …" in outcome.err
+    assert "[4/7] LDA, 4 units …" in outcome.err
     assert f"The report is in {tmp_path / 'new' / 'report.html'}" in outcome.err
     names = sorted(path.name for path in (tmp_path / "new").iterdir())
     assert names == ["report.html", "report.json", "trials"]

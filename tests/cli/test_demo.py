@@ -31,9 +31,17 @@ def _small(monkeypatch, tmp_path):
 
 
 def test_the_demo_shows_topics_hits_figures_and_times(docboltz, tmp_path):
-    outcome = docboltz("demo", "--topics", 4, "--updates", 20, "--quiet")
+    outcome = docboltz("demo", "--units", 4, "--updates", 20, "--quiet")
     assert outcome.code == 0
-    for shown in ("sharpest first", '"football match"', "LSI", "MAP", "accuracy", "total"):
+    for shown in (
+        "topics",
+        "typical document",
+        '"football match"',
+        "LSI",
+        "MAP",
+        "accuracy",
+        "total",
+    ):
         assert shown in outcome.out
     assert str(tmp_path / "demo-20newsgroups") in outcome.out
     assert docboltz("search", tmp_path / "demo-20newsgroups", "football", "--json").json
@@ -46,7 +54,7 @@ def test_without_a_network_it_takes_docstrings(docboltz, monkeypatch):
         return dataset(name)
 
     monkeypatch.setattr("docboltz.demo.load_dataset", load)
-    outcome = docboltz("demo", "--topics", 2, "--updates", 5, "--quiet")
+    outcome = docboltz("demo", "--units", 2, "--updates", 5, "--quiet")
     assert "There is no network. Going on with" in outcome.err
     assert '"rocket launch"' in outcome.out
 
@@ -56,7 +64,7 @@ def test_an_interrupt_says_where_the_model_is(docboltz, monkeypatch, tmp_path):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("docboltz.demo.measure", interrupted)
-    outcome = docboltz("demo", "--topics", 2, "--updates", 5, "--quiet")
+    outcome = docboltz("demo", "--units", 2, "--updates", 5, "--quiet")
     where = tmp_path / "demo-20newsgroups"
     assert outcome.code == 130
     assert (

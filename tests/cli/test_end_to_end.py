@@ -33,7 +33,9 @@ def test_the_whole_path(tmp_path):
     fitted = docboltz("fit", "-", "--out", model, "--json", *SMALL, input=LINES.encode())
     assert (fitted.returncode, fitted.stderr) == (0, b"Read as one document per line\n")
     assert json.loads(fitted.stdout)["documents"] == 24
-    assert len(json.loads(docboltz("topics", model, "--json").stdout)) == 4
+    assert len(json.loads(docboltz("topics", model, "--units", "--json").stdout)) == 4
+    topics = json.loads(docboltz("topics", model, "--json").stdout)
+    assert {"topic", "name", "parent", "level", "documents", "share", "words"} <= topics[0].keys()
     found = docboltz("search", model, "the football match", "--json")
     assert len(json.loads(found.stdout)) == 10
     assert found.stderr == b""
@@ -145,7 +147,7 @@ def test_a_terminal_shows_progress(tmp_path):
 def test_interrupted_training_leaves_a_usable_model(tmp_path):
     corpus, model = tmp_path / "corpus.txt", tmp_path / "model"
     corpus.write_text(LINES, encoding="utf-8")
-    forever = ("--topics", "4", "--updates", "100000000")
+    forever = ("--units", "4", "--updates", "100000000")
     fit = Terminal("fit", corpus, "--out", model, "--json", *forever)
     fit.wait_for("100,000,000 updates")
     code, out, shown = fit.end(stop=True)

@@ -21,7 +21,7 @@ def test_search_gives_the_cosines_of_centred_features(docboltz, model):
     centred /= np.linalg.norm(centred, axis=1, keepdims=True)
     asked = query - text_model.activity
     cosines = centred @ (asked / np.linalg.norm(asked))
-    options = ("--by", "topics", "--json", "-k", N_DOCUMENTS)
+    options = ("--by", "features", "--json", "-k", N_DOCUMENTS)
     hits = docboltz("search", model, "a football match", *options).json
     assert [hit["score"] for hit in hits] == pytest.approx(sorted(cosines)[::-1], abs=1e-5)
     by_id = {record["id"]: cosine for record, cosine in zip(records(ENGLISH), cosines, strict=True)}
@@ -29,18 +29,18 @@ def test_search_gives_the_cosines_of_centred_features(docboltz, model):
     assert {"id", "score", "labels", "text"} < hits[0].keys()
 
 
-def test_the_score_joins_topics_and_words(docboltz, model):
-    topics, words, both = (
+def test_the_score_joins_features_and_words(docboltz, model):
+    features, words, both = (
         {hit["id"]: hit for hit in docboltz("search", model, "a football match", *options).json}
         for options in (
-            ("--by", by, "--json", "-k", N_DOCUMENTS) for by in ("topics", "words", "both")
+            ("--by", by, "--json", "-k", N_DOCUMENTS) for by in ("features", "words", "both")
         )
     )
-    assert words.keys() < both.keys() == topics.keys()
+    assert words.keys() < both.keys() == features.keys()
     for id, hit in both.items():
         shared = words[id]["score"] if id in words else 0
-        assert hit["score"] == pytest.approx((topics[id]["score"] + 0.3 * shared) / 1.3, abs=1e-6)
-        assert hit["score"] == pytest.approx(hit["topics"] + hit["words"], abs=1e-6)
+        assert hit["score"] == pytest.approx((features[id]["score"] + 0.3 * shared) / 1.3, abs=1e-6)
+        assert hit["score"] == pytest.approx(hit["features"] + hit["words"], abs=1e-6)
     complaint = docboltz("search", model, "football", "--by", "magic").complaint
     assert "'magic' is not one of" in complaint
 
@@ -103,7 +103,7 @@ def test_a_bad_corpus_leaves_the_old_index(docboltz, model, tmp_path):
 
 
 def test_an_index_of_another_model_is_refused(docboltz, model, corpus):
-    docboltz("fit", corpus, "-o", model.parent / "other", "-q", "--topics", 4, "--updates", 3)
+    docboltz("fit", corpus, "-o", model.parent / "other", "-q", "--units", 4, "--updates", 3)
     store = model.parent / "other" / "search"
     (model / "search").rename(model / "aside")
     store.rename(model / "search")

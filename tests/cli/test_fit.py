@@ -55,14 +55,14 @@ def one_per_line(path):
     return path
 
 
-@pytest.mark.parametrize(("topics", "few"), [(N_DOCUMENTS, False), (N_DOCUMENTS + 1, True)])
-def test_more_topics_than_documents_are_told_in_the_words_of_the_command(
-    docboltz, tmp_path, topics, few
+@pytest.mark.parametrize(("units", "few"), [(N_DOCUMENTS, False), (N_DOCUMENTS + 1, True)])
+def test_more_units_than_documents_are_told_in_the_words_of_the_command(
+    docboltz, tmp_path, units, few
 ):
-    corpus, options = jsonl(tmp_path / "corpus"), ("--topics", topics, "--updates", 2)
+    corpus, options = jsonl(tmp_path / "corpus"), ("--units", units, "--updates", 2)
     err = docboltz("fit", corpus, "--out", tmp_path / "model", *options, "--device", "cpu").err
     assert (f"{N_DOCUMENTS} documents are fewer than" in err) == few
-    assert ("ask for fewer (--topics)" in err) == few
+    assert ("ask for fewer (--units)" in err) == few
     assert "warning" not in err
 
 
@@ -80,8 +80,10 @@ def test_every_kind_of_corpus_goes_all_the_way(docboltz, tmp_path, make, first_i
     corpus, out = make(tmp_path / "corpus"), tmp_path / "model"
     summary = docboltz("fit", corpus, "--out", out, "--json", *SMALL).json
     assert summary["documents"] == summary["read"]["documents"] == N_DOCUMENTS
-    assert (summary["topics"], summary["updates"], summary["interrupted"]) == (4, 20, False)
-    assert len(docboltz("topics", out, "--json").json) == 4
+    assert (summary["units"], summary["updates"], summary["interrupted"]) == (4, 20, False)
+    assert len(docboltz("topics", out, "--units", "--json").json) == 4
+    found = docboltz("topics", out, "--level", -1, "--json").json
+    assert len(found) == summary["topics"] > 1
 
     features = tmp_path / "features.parquet"
     assert docboltz("transform", out, corpus, "--out", features, "-q") == (0, "", "")
@@ -136,7 +138,8 @@ def test_quiet_says_nothing_and_json_says_one_thing(docboltz, corpus, tmp_path):
     assert (loud.code, loud.out) == (0, "")
     how, what, hint = loud.err.splitlines()
     assert how == "Read as JSON Lines: text 'text', id 'id', label 'labels'"
-    assert what.endswith(f"4 topics: saved to {tmp_path / 'a'}")
+    n = len(TextModel.open(tmp_path / "a").tree.numbers)
+    assert what.endswith(f"4 units, {n} topics: saved to {tmp_path / 'a'}")
     assert "docboltz search" in hint
     assert docboltz("fit", corpus, "--out", tmp_path / "b", "--quiet", *SMALL) == (0, "", "")
     assert docboltz("fit", corpus, "--out", tmp_path / "c", "--json", *SMALL).err == f"{how}\n"
@@ -240,7 +243,7 @@ def test_a_document_of_50_megabytes(docboltz, corpus, tmp_path):
     for n, text in enumerate(ENGLISH["sport"]):
         (folder / f"{n}.txt").write_text(text)
     out = tmp_path / "model"
-    options = ("--topics", "2", "--updates", "2", "--latent-words", "10", "--json", "-q")
+    options = ("--units", "2", "--updates", "2", "--latent-words", "10", "--json", "-q")
     assert docboltz("fit", folder, "--out", out, *options).json["documents"] == 9
     hits = docboltz("similar", out, "0.txt", "--json").json
     assert max(len(hit["text"]) for hit in hits) == KEPT_CHARACTERS
@@ -304,7 +307,7 @@ def test_other_settings_do_not_go_on_from_a_checkpoint(docboltz, corpus, tmp_pat
     with monkeypatch.context() as patch:
         interrupt_update(patch, 7)
         docboltz("fit", corpus, "--out", tmp_path / "model", *SMALL)
-    more = ("--topics", "5", "--updates", "20", "--min-df", "1")
+    more = ("--units", "5", "--updates", "20", "--min-df", "1")
     complaint = docboltz("fit", corpus, "--out", tmp_path / "model", "-q", *more).complaint
     assert "other settings or documents (n_components)" in complaint
     assert "add --restart to start anew" in complaint
@@ -336,7 +339,7 @@ def test_divergence_saves_the_last_good_state(docboltz, corpus, tmp_path, monkey
             self.parameters.W.fill_(float("nan"))
 
     monkeypatch.setattr(Trainer, "_step", step)
-    options = ("--topics", "4", "--updates", "300", "--min-df", "1", "-q")
+    options = ("--units", "4", "--updates", "300", "--min-df", "1", "-q")
     complaint = docboltz("fit", corpus, "--out", tmp_path / "model", *options).complaint
     assert "after update 100" in complaint
     assert f"It is saved in {tmp_path / 'model'}" in complaint

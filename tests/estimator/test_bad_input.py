@@ -170,10 +170,10 @@ def test_warnings_point_at_the_users_line(fitted) -> None:
     assert caught[0].filename == __file__
 
 
-def test_more_topics_than_documents_are_warned_of_once_and_as_many_are_not() -> None:
+def test_more_units_than_documents_are_warned_of_once_and_as_many_are_not() -> None:
     X = corpus(5)
     with pytest.warns(
-        FewDocumentsWarning, match=r"5 documents .* 6 topics.*\(n_components\)"
+        FewDocumentsWarning, match=r"5 documents .* 6 units.*\(n_components\)"
     ) as all_of:
         OverReplicatedSoftmax(6, pretraining=QUICK).fit(X)
     assert len(all_of) == 1

@@ -71,7 +71,7 @@ def test_the_bound_is_below(fitted) -> None:
     assert (fitted.score_samples(X, method="bound") <= exact_scores(fitted, X) + 1e-9).all()
 
 
-def test_with_many_topics_nothing_is_called_exact() -> None:
+def test_with_many_units_nothing_is_called_exact() -> None:
     """Without latent words the numerator has a closed form, whose error is 0; log ζ has not."""
     X = corpus(40)
     model = ReplicatedSoftmax(21, pretraining=Pretraining(updates=5), random_state=0).fit(X)
@@ -86,7 +86,7 @@ def test_with_many_topics_nothing_is_called_exact() -> None:
             call([3], method="exact")
 
 
-def test_seventeen_topics_are_exact_where_that_is_asked_for() -> None:
+def test_seventeen_units_are_exact_where_that_is_asked_for() -> None:
     """Beyond those that are enumerated by default, in several blocks of states."""
     model = OverReplicatedSoftmax(17, pretraining=Pretraining(updates=5), random_state=0)
     X = corpus(5)
@@ -199,7 +199,7 @@ def test_nonsense_is_refused(fitted) -> None:
 def test_every_policy_of_latent_words(latent_words) -> None:
     """By enumeration and by particles; all documents that are filled up to 60 share one log ζ.
 
-    Particles can miss a mode of a document's topics, which counts against the model: 1.3 nats in
+    Particles can miss a mode of a document's units, which counts against the model: 1.3 nats in
     the worst of 25 documents here, of models with this weight decay."""
     pretraining = replace(QUICK, weight_decay=2.6)
     model = OverReplicatedSoftmax(
@@ -280,17 +280,17 @@ def test_other_faces_spell_the_warning_their_way() -> None:
 
 
 @pytest.mark.parametrize(
-    ("n_topics", "how", "labels"),
+    ("n_units", "how", "labels"),
     [
-        (4, {"method": "exact"}, {"Topic states", "Likelihood"}),
+        (4, {"method": "exact"}, {"States of the units", "Likelihood"}),
         (17, {}, {"Likelihood", "log Z"}),
     ],
 )
 def test_long_likelihoods_show_what_is_done_and_left(
-    monkeypatch, capsys, n_topics: int, how: dict, labels: set[str]
+    monkeypatch, capsys, n_units: int, how: dict, labels: set[str]
 ) -> None:
     X, quick = corpus(30), Pretraining(updates=2)
-    model = OverReplicatedSoftmax(n_topics, pretraining=quick, random_state=0).fit(X)
+    model = OverReplicatedSoftmax(n_units, pretraining=quick, random_state=0).fit(X)
     for name in ("FIRST_SECONDS", "LINE_SECONDS"):
         monkeypatch.setattr(f"docboltz.progress.{name}", 0.0)
     model.set_params(verbose=True).perplexity(X, **how)

@@ -36,7 +36,7 @@ def in_float64(model: ReplicatedSoftmax | OverReplicatedSoftmax) -> Parameters:
 
 
 def test_learning_raises_the_exact_likelihood_above_the_unigrams() -> None:
-    """Four topics can be enumerated, so the gain over the unigram is known, not estimated."""
+    """Four units can be enumerated, so the gain over the unigram is known, not estimated."""
     X, held_out = corpus(600, seed=0), corpus(100, seed=0)
     model = ReplicatedSoftmax(4, pretraining=Pretraining(updates=400), random_state=0).fit(X)
     counts = torch.from_numpy(held_out.toarray()).double()
@@ -84,7 +84,7 @@ def test_no_latent_words_is_the_replicated_softmax() -> None:
     np.testing.assert_allclose(rs.transform(X, "mean_field"), rs.transform(X), atol=1e-6)
 
 
-def test_moving_the_topic_bias_into_the_weights_changes_nothing(fitted) -> None:
+def test_moving_the_unit_bias_into_the_weights_changes_nothing(fitted) -> None:
     X = corpus()
     with_bias = OverReplicatedSoftmax(4, pretraining=QUICK, random_state=0).fit(X)
     with_bias.intercept_hidden_ = np.linspace(-0.3, 0.3, 4, dtype=np.float32)
@@ -201,7 +201,7 @@ def test_partial_fits_keep_their_momentum() -> None:
     )
 
 
-def test_another_number_of_topics_needs_a_new_fit(fitted) -> None:
+def test_another_number_of_units_needs_a_new_fit(fitted) -> None:
     model = OverReplicatedSoftmax(4, pretraining=QUICK).partial_fit(corpus())
     with pytest.raises(InvalidParameter, match=r"'n_components'.*the 4 it was fitted with"):
         model.set_params(n_components=7).partial_fit(corpus())

@@ -64,7 +64,7 @@ BREAKS = {
     "no settings": lambda arrays, settings: settings.clear(),
     "no arrays": lambda arrays, settings: arrays.clear(),
     "NaN": lambda arrays, settings: arrays.update(components=arrays["components"] * np.nan),
-    "no topics": lambda arrays, settings: arrays.update(components=arrays["components"][:0]),
+    "no units": lambda arrays, settings: arrays.update(components=arrays["components"][:0]),
     "float64": lambda arrays, settings: arrays.update(intercept_hidden=np.zeros(4)),
     "shape": lambda arrays, settings: arrays.update(intercept_visible=np.zeros(3, np.float32)),
     "share": lambda arrays, settings: arrays.update(word_frequency=np.zeros(30, np.float32)),

@@ -1,4 +1,4 @@
-"""Which words a feature stands for, and how good they are; by hand, with `describe_topics` too."""
+"""Which words a feature stands for, and how good they are; by hand, with `describe_units` too."""
 
 from types import SimpleNamespace
 
@@ -17,7 +17,7 @@ from docboltz.evaluation.topic_words import (
     topic_words,
     word_intrusion,
 )
-from docboltz.fitting import describe_topics
+from docboltz.fitting import describe_units
 
 
 def data(seed, n=50, n_words=8, n_features=3):
@@ -34,14 +34,14 @@ def test_each_feature_has_the_words_of_its_documents():
     assert topic_words(features, counts, 1).tolist() == [[0], [2]]
 
 
-def test_describes_topics_as_the_model_does():
+def test_describes_units_as_the_model_does():
     features, counts = data(0)
     words = tuple("abcdefgh")
     ids = tuple(map(str, range(50)))
     model = SimpleNamespace(components_=np.zeros((3, 8)), transform=lambda counts, *_: features)
-    described = describe_topics(model, Corpus(counts, ids, ((),) * 50, Vocabulary(words)))
-    for topic, best in zip(described, topic_words(features, counts, 8), strict=True):
-        assert topic.words == tuple(words[k] for k in best[: len(topic.words)])
+    described = describe_units(model, Corpus(counts, ids, ((),) * 50, Vocabulary(words)))
+    for unit, best in zip(described, topic_words(features, counts, 8), strict=True):
+        assert unit.words == tuple(words[k] for k in best[: len(unit.words)])
 
 
 def test_sparse_features_and_blocks_change_nothing(monkeypatch):

@@ -18,7 +18,7 @@ from docboltz.experiments.models import Settings
 from docboltz.experiments.record import read_records
 from tests.corpus.splits import THEMES, sentences, split_of
 
-SMALL = Settings(topics=4, recipe="quick", updates=20)
+SMALL = Settings(units=4, recipe="quick", updates=20)
 
 
 def compared(documents, models, settings=SMALL, **how):
@@ -69,14 +69,14 @@ def test_the_number_of_topics_may_be_given():
 
 
 def test_the_recipe_density_has_a_perplexity():
-    settings = Settings(topics=3, recipe="density", updates=5)
+    settings = Settings(units=3, recipe="density", updates=5)
     [record] = compared(sentences(), ["ors"], settings).records
     assert record.perplexity.value > 1
     assert record.perplexity.error > 0
 
 
 def test_a_recipe_without_a_density_says_which_has_one():
-    found = compared(sentences(), ["rs"], Settings(topics=3, recipe="full", updates=5))
+    found = compared(sentences(), ["rs"], Settings(units=3, recipe="full", updates=5))
     [record] = found.records
     assert (record.status, record.perplexity) == ("done", None)
     [note] = [note for note in notes(found) if "perplexity" in note]

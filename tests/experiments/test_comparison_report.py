@@ -15,7 +15,7 @@ from tests.corpus.splits import sentences, split_of
 
 @pytest.fixture(scope="module")
 def found():
-    settings = Settings(topics=4, recipe="quick", updates=20)
+    settings = Settings(units=4, recipe="quick", updates=20)
     models = [*DEFAULT_MODELS, "unigram"]
     return compare(split_of(sentences()), models, settings, device="cpu")
 

@@ -166,12 +166,12 @@ def test_a_model_is_trained_once_for_all_its_measures(monkeypatch):
 
 @pytest.mark.parametrize("model", ["lda", "nmf"])
 def test_own_topics_are_as_many_as_are_measured(model):
-    """A model of other topics than are measured is trained once more, with as many."""
+    """A model of another number of topics than are measured is trained once more, with as many."""
     split, measures = tiny_split(), Measures(False, False, topics=3)
-    many = attempt(Trial(model, dataclasses.replace(FEW, topics=9), measures), split, "cpu")
+    many = attempt(Trial(model, dataclasses.replace(FEW, units=9), measures), split, "cpu")
     assert many.n_features == 9
     assert len(many.topics.words) <= 3
-    few = attempt(Trial(model, dataclasses.replace(FEW, topics=3), measures), split, "cpu")
+    few = attempt(Trial(model, dataclasses.replace(FEW, units=3), measures), split, "cpu")
     assert many.topics == few.topics
 
 

@@ -62,8 +62,8 @@ def test_latent_words(given, expected):
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"topics": 0},
-        {"topics": 2.5},
+        {"units": 0},
+        {"units": 2.5},
         {"recipe": "slow"},
         {"updates": 0},
         {"seed": -1},

@@ -72,7 +72,7 @@ def test_only_fields_of_its_kind_take_a_value(value, fitting):
     [
         (("trial", "model"), "oracle"),
         (("trial", "settings", "recipe"), "slow"),
-        (("trial", "settings", "topics"), 0),
+        (("trial", "settings", "units"), 0),
         (("trial", "measures", "predicted"), "many"),
         (("trial", "measures"), {}),
         (("status",), "perhaps"),

@@ -36,8 +36,8 @@ def test_the_page(tmp_path):
     )
     assert "| ORS, M = 10 | – | – | 650 ± 0.0 | 600 ± 0.0 | .929 | .857 | 8 / 0.1 / 0.4 |" in page
     assert "the number chosen for density: M = 10 on 20 Newsgroups, M = 10 on Reuters." in page
-    assert page.count("| ORS, M = 100, 128 topics |") == 2  # one of each dataset, for its features
-    assert "for density, 128 topics" not in page
+    assert page.count("| ORS, M = 100, 128 units |") == 2  # one of each dataset, for its features
+    assert "for density, 128 units" not in page
     assert "1 trial of ORS, M = 100 on 20 Newsgroups failed: ArithmeticError: fell apart" in page
     assert "1 trial of LDA on 20 Newsgroups: not run." in page
     assert "1 trial of RS on 20 Newsgroups warned: log ζ is uncertain" in page

@@ -41,7 +41,7 @@ def test_names_are_unique_and_fit_for_files():
 @pytest.mark.parametrize("dataset", ["20news-2000", "rcv1v2-27k"])
 def test_the_full_run_has_every_row_of_the_tables(dataset):
     every = [trial for trial in FULL.trials(3) if trial.dataset == dataset]
-    found = {(t.variant, t.topics, t.settings.seed) for t in every}
+    found = {(t.variant, t.units, t.settings.seed) for t in every}
     for variant in ("RS", "ORS-M50", "ORS-M100", "LDA", "DocNADE", "LSI"):
         assert {(variant, n, seed) for n in (128, 512) for seed in range(3)} <= found
     for policy in ("ORS-MN", "ORS-M200-N"):
@@ -56,7 +56,7 @@ def test_the_full_run_has_every_row_of_the_tables(dataset):
         ("TF-IDF", 0, 0),
     }
     for t in every:  # features of the paper's models come from one training, densities from another
-        predicted = t.for_density if t.info.softmax else t.topics in (0, 128)
+        predicted = t.for_density if t.info.softmax else t.units in (0, 128)
         assert bool(t.measures.predicted) == predicted
         assert t.measures.retrieval == t.measures.classification == (not t.for_density)
     assert {t.measures.predicted_seed for t in every} == {0}  # the same documents for every model
@@ -67,7 +67,7 @@ def test_the_quick_run_is_one_of_each():
     densities = ["RS-density", "ORS-M10-density", "ORS-M100-density", "ORS-M50-density"]
     others = ["ORS-M50", "LSI", "LDA", "TF-IDF", "Unigram"]
     assert [trial.variant for trial in ALL] == features + densities + others
-    assert {(t.dataset, t.topics or 128, t.settings.seed) for t in ALL} == {("20news-2000", 128, 0)}
+    assert {(t.dataset, t.units or 128, t.settings.seed) for t in ALL} == {("20news-2000", 128, 0)}
 
 
 def test_the_chosen_number_of_latent_words_may_be_one_of_the_paper_s(monkeypatch):
@@ -104,7 +104,7 @@ def test_every_model_from_documents_to_report(tmp_path, sources, tiny):
     ors = records["20news-2000_ORS-M100_F128_seed0"]
     assert ors.mean_latent_words == ors.settings["latent_words"] == 100
     assert (ors.perplexity, ors.bound) == (None, None)
-    assert all("fewer than 128 topics" in note for note in ors.notes), "60 documents are few"
+    assert all("fewer than 128 units" in note for note in ors.notes), "60 documents are few"
     density = records["20news-2000_ORS-M100-density_F128_seed0"]
     assert density.bound.value >= density.perplexity.value > 1
     assert density.bound.method == "bound"

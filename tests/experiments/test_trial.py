@@ -25,8 +25,8 @@ def test_names_and_labels(trial, name, label):
     assert (trial.name, trial.label) == (name, label)
 
 
-def test_models_without_topics_have_none():
-    assert (Trial("unigram").topics, Trial("lsi").topics) == (0, 128)
+def test_models_without_units_have_none():
+    assert (Trial("unigram").units, Trial("lsi").units) == (0, 128)
 
 
 def test_what_makes_no_sense_is_refused():

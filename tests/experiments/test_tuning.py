@@ -1,4 +1,4 @@
-"""How many topics and latent words?"""
+"""How many units and latent words?"""
 
 import json
 
@@ -50,7 +50,7 @@ def test_tuning_needs_no_labels():
     ],
     ids=["the smallest", "one between", "the largest", "nothing found"],
 )
-def test_the_fewest_topics_that_find_nearly_as_many_halves_as_any(shares, best):
+def test_the_fewest_units_that_find_nearly_as_many_halves_as_any(shares, best):
     records = [
         Record(Trial("ors", Settings(f, "quick", m)), "", halves_found=found)
         for (f, m), found in shares.items()
@@ -65,7 +65,7 @@ def test_documents_of_one_word_have_no_halves():
 
 
 def test_what_makes_no_sense_is_refused():
-    with pytest.raises(InvalidParameter, match="'topics'"):
+    with pytest.raises(InvalidParameter, match="'units'"):
         tuned(sentences(), [], [0])
     with pytest.raises(InvalidParameter, match="'latent_words'"):
         tuned(sentences(), [2], [-1])

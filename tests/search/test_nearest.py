@@ -54,7 +54,7 @@ def cosines(a: Any, b: Any) -> np.ndarray:
 
 
 def brute_force(collection: Collection, mean: Any = None) -> tuple[np.ndarray, np.ndarray]:
-    """Cosines of topics and of words, all in dense float64: (Q, n) each."""
+    """Cosines of features and of words, all in dense float64: (Q, n) each."""
 
     def centred(x: Any) -> np.ndarray:
         x = np.asarray(x, np.float64)
@@ -121,9 +121,9 @@ def test_it_agrees_with_brute_force(
     # Rounded to 1/64, or a vector minus the mean could be nothing but rounding error.
     mean = (np.round(X.mean(0) * 64) / 64).astype(np.float32) if center else None
     found = search(collection, k, by, excluded, mean)
-    topics, words = brute_force(collection, mean)
+    features, words = brute_force(collection, mean)
     weights = WEIGHTS[by]
-    truth = weights.topics * topics + weights.words * words
+    truth = weights.features * features + weights.words * words
     truth[:, excluded] = -np.inf
     if by == "words":
         truth[words == 0] = -np.inf
@@ -140,14 +140,14 @@ def test_it_agrees_with_brute_force(
         # 1e−6.
         np.testing.assert_allclose(scores[i, taken], best[taken], atol=1e-6)
         np.testing.assert_allclose(scores[i, taken], truth[i, rows], atol=1e-6)
-        if weights.topics:
-            np.testing.assert_allclose(found.topics[i, taken], topics[i, rows], atol=1e-6)
+        if weights.features:
+            np.testing.assert_allclose(found.features[i, taken], features[i, rows], atol=1e-6)
         if weights.words:
             np.testing.assert_allclose(found.words[i, taken], words[i, rows], atol=1e-6)
         # Best first, ties in the order of the rows.
         steps = np.diff(scores[i, taken])
         assert ((steps < 0) | (steps == 0) & (np.diff(rows) > 0)).all()
-    assert (np.abs(found.topics) <= 1).all()
+    assert (np.abs(found.features) <= 1).all()
     assert (np.abs(found.words) <= 1).all()
 
 
@@ -176,8 +176,8 @@ def test_blocks_change_nothing(
 ) -> None:
     collection = Collection(vectors, counts.toarray(), vectors, counts.toarray())
     if order == "best last":
-        topics, words = brute_force(collection)
-        last = np.argsort(WEIGHTS[by].topics * topics[0] + WEIGHTS[by].words * words[0])
+        features, words = brute_force(collection)
+        last = np.argsort(WEIGHTS[by].features * features[0] + WEIGHTS[by].words * words[0])
         collection = collection._replace(X=vectors[last], counts=collection.counts[last])
     whole = search(collection, 9, by)
     request.getfixturevalue("small_steps")
@@ -192,8 +192,8 @@ def test_the_best_of_many_are_found_wherever_they_are(large: Collection, by: str
         shuffled = rng.permutation(6000)
         moved = large._replace(X=large.X[shuffled], counts=large.counts[shuffled])
         found = search(one_query(moved, 0), 3, by)
-        topics, words = brute_force(one_query(moved, 0))
-        truth = WEIGHTS[by].topics * topics + WEIGHTS[by].words * words
+        features, words = brute_force(one_query(moved, 0))
+        truth = WEIGHTS[by].features * features + WEIGHTS[by].words * words
         best = -np.sort(-truth)[:, :3]
         np.testing.assert_allclose(found.scores(WEIGHTS[by]), best, atol=1e-6)
 
@@ -205,7 +205,7 @@ def test_ties_come_in_the_order_of_the_rows(by: str) -> None:
     counts, asked = np.tile([[1, 3, 0]], (60, 1)), np.array([[0, 2, 5], [1, 1, 0]])
     found = search(Collection(X, counts, np.array([[3, 1, 2], [-3, -1, -2]]), asked), 11, by)
     np.testing.assert_array_equal(found.rows, [np.arange(11)] * 2)
-    for part in (found.topics, found.words):
+    for part in (found.features, found.words):
         np.testing.assert_array_equal(part, part[:, :1] * np.ones(11))
 
 
@@ -239,7 +239,7 @@ def test_scores_closer_than_float32_are_told_apart(by: str) -> None:
     )
     found = nearest(unit, words, queries, 5, np.empty(0, np.int64), WEIGHTS[by])
     documents = words.of_documents(np.arange(n)).toarray().astype(np.float64)
-    truth = WEIGHTS[by].topics * (queries.topics.astype(np.float64) @ unit.T.astype(np.float64))
+    truth = WEIGHTS[by].features * (queries.features.astype(np.float64) @ unit.T.astype(np.float64))
     truth += WEIGHTS[by].words * (queries.words.toarray().astype(np.float64) @ documents.T)
     best = -np.sort(-truth)[:, :5]
     np.testing.assert_allclose(found.scores(WEIGHTS[by]), best, rtol=0, atol=1e-14)
@@ -248,11 +248,11 @@ def test_scores_closer_than_float32_are_told_apart(by: str) -> None:
 def test_zero_vectors_have_cosine_zero() -> None:
     X, queries = np.array([[0, 0], [1, 0], [-1, 0], [0, 0]]), np.array([[1, 0], [0, 0]])
     alike = Collection(X, np.ones((4, 1)), queries, np.ones((2, 1)))
-    found = search(alike, 4, "topics")
+    found = search(alike, 4, "features")
     np.testing.assert_array_equal(found.rows, [[1, 0, 3, 2], [0, 1, 2, 3]])
-    np.testing.assert_array_equal(found.topics, [[1, 0, 0, -1], [0, 0, 0, 0]])
+    np.testing.assert_array_equal(found.features, [[1, 0, 0, -1], [0, 0, 0, 0]])
     np.testing.assert_array_equal(search(alike, 4, "both").rows, found.rows)
-    np.testing.assert_array_equal(search(alike, 2, "topics", [0, 2]).rows, [[1, 3], [1, 3]])
+    np.testing.assert_array_equal(search(alike, 2, "features", [0, 2]).rows, [[1, 3], [1, 3]])
 
 
 def test_words_alone_find_no_document_that_shares_none() -> None:
@@ -274,7 +274,7 @@ def test_excluded_rows_never_come_back(vectors: np.ndarray, counts: csr_array, b
     assert search(collection, 5, by, np.arange(50)).rows.shape == (3, 0)
 
 
-@pytest.mark.parametrize("by", ["topics", "both"])
+@pytest.mark.parametrize("by", ["features", "both"])
 @pytest.mark.parametrize("value", [np.nan, 7.0])
 @pytest.mark.parametrize("row", [0, 17, 49])
 @pytest.mark.parametrize("k", [1, 3, 50])

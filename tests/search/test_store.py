@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from docboltz.errors import InvalidModelFile, InvalidParameter
 from docboltz.search import store as module
 from docboltz.search.documents import DOCUMENTS, RECORDS, StoredDocuments
-from docboltz.search.store import WEIGHTS, WORDS_PER_TOPIC_COSINE, SearchStore
+from docboltz.search.store import WEIGHTS, WORDS_PER_FEATURE_COSINE, SearchStore
 from docboltz.search.words import FILES as WORD_FILES
 from docboltz.search.writer import STORE
 from tests.search.stores import N_WORDS, data_file, forge, random_counts, store_of, write
@@ -37,7 +37,7 @@ def test_features_are_mapped_unit_vectors(tmp_path: Path, vectors: np.ndarray) -
 
 def test_queries_are_centred_as_documents_are(tmp_path: Path, vectors: np.ndarray) -> None:
     store = store_of(tmp_path, vectors, mean=vectors.mean(0))
-    rows, scores, words = store.search(vectors, random_counts(50), 3, by="topics")
+    rows, scores, words = store.search(vectors, random_counts(50), 3, by="features")
     np.testing.assert_array_equal(rows[:, 0], np.arange(50))
     np.testing.assert_array_equal(words, 0)
     np.testing.assert_allclose(scores[:, 0], 1, atol=1e-6)
@@ -47,24 +47,24 @@ def test_queries_are_centred_as_documents_are(tmp_path: Path, vectors: np.ndarra
     np.testing.assert_allclose(scores[:, 1], expected, atol=1e-6)
 
 
-def test_scores_weigh_topics_and_words(
+def test_scores_weigh_features_and_words(
     tmp_path: Path, vectors: np.ndarray, counts: csr_array
 ) -> None:
     for name, weights in WEIGHTS.items():
         assert sum(weights) == 1, name
     both = WEIGHTS["both"]
-    assert both.words / both.topics == pytest.approx(WORDS_PER_TOPIC_COSINE)
-    # By topics the first document is the best, by words the second, and by both the third.
+    assert both.words / both.features == pytest.approx(WORDS_PER_FEATURE_COSINE)
+    # By features the first document is the best, by words the second, and by both the third.
     features, words = [[1, 0], [0, 1], [0.95, 0.3]], [[1, 0], [0, 1], [1, 2]]
     store = store_of(tmp_path, features, words)
     best = {by: store.search([[1, 0]], csr_array([[0, 1]]), 3, by=by) for by in WAYS}
     assert {by: found.rows[0].tolist() for by, found in best.items()} == {
-        "topics": [0, 2, 1],
+        "features": [0, 2, 1],
         "words": [1, 2, -1],
         "both": [2, 0, 1],
     }
     scores = best["both"].scores(both)
-    expected = (best["both"].topics + WORDS_PER_TOPIC_COSINE * best["both"].words) / 1.3
+    expected = (best["both"].features + WORDS_PER_FEATURE_COSINE * best["both"].words) / 1.3
     np.testing.assert_allclose(scores, expected, atol=1e-15)
 
 
@@ -108,7 +108,7 @@ def test_similar_is_search_without_oneself(
     for i, row in enumerate(own):
         alone = store.search(vectors[[row]], counts[[row]], 5, by=by, exclude_rows=[row])
         np.testing.assert_array_equal(found.rows[i], alone.rows[0])
-        np.testing.assert_allclose(found.topics[i], alone.topics[0], atol=1e-6)
+        np.testing.assert_allclose(found.features[i], alone.features[0], atol=1e-6)
         np.testing.assert_allclose(found.words[i], alone.words[0], atol=1e-6)
 
 
@@ -209,7 +209,7 @@ def test_features_changed_in_place_are_found(
         features[17] = value
         features.flush()
         store = SearchStore.open(tmp_path)
-        for by in ("topics", "both"):
+        for by in ("features", "both"):
             with pytest.raises(InvalidModelFile, match="features are not unit vectors"):
                 store.search(np.ones((1, 8)), counts[[17]], 3, by=by)
         with pytest.raises(InvalidModelFile, match=r"features\.f32 was changed"):
@@ -368,7 +368,7 @@ def test_bad_questions_are_refused(tmp_path: Path, vectors: np.ndarray, counts: 
     for asked in (counts[:49], counts[:, :11]):
         with pytest.raises(InvalidParameter, match=rf"counts of shape \(50, {N_WORDS}\)"):
             store.search(vectors, asked, 1)
-    with pytest.raises(InvalidParameter, match="'both' or 'topics' or 'words'"):
+    with pytest.raises(InvalidParameter, match="'both' or 'features' or 'words'"):
         store.search(vectors, counts, 1, by="letters")  # type: ignore[arg-type]
     with pytest.raises(InvalidParameter, match="nan at row 0, column 0"):
         store.search(np.full((1, 8), np.nan), counts[[0]], 1)

@@ -122,7 +122,7 @@ def test_a_rebuild_replaces_the_store_and_its_files(tmp_path: Path, vectors: np.
     assert "build-mine" in names(tmp_path)
     # The one that is open goes on with the files it has, though they have no names any more.
     assert old.documents([49])[0].id == "d49"
-    assert old.search(vectors[:1], random_counts(1), 1, by="topics").rows.tolist() == [[0]]
+    assert old.search(vectors[:1], random_counts(1), 1, by="features").rows.tolist() == [[0]]
     assert old.similar([7], 49).rows.shape == (1, 49)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from docboltz import __version__
-from docboltz.cli.spelling import OptionNames
+from docboltz.cli.spelling import RENAMED, OptionNames
 from docboltz.errors import DocboltzError
 from docboltz.progress import printable
 
@@ -82,13 +82,23 @@ def _run(arguments: list[str]) -> int:
         return app.main(arguments, prog_name="docboltz", standalone_mode=False) or 0
     except click.UsageError as error:
         path = error.ctx.command_path if error.ctx else "docboltz"
-        message = error.format_message()
-        stop = "" if message.endswith((".", "?")) else "."
+        message = _renamed(error) or error.format_message()
+        stop = "" if message.endswith((".", "?", ")")) else "."
         _complain(f"{message}{stop} Try '{path} --help'.")
     except OSError as error:
         where = error.filename or "a file"
         _complain(f"cannot read or write {where}: {error.strerror or error}.")
     return 2
+
+
+def _renamed(error: click.UsageError) -> str | None:
+    """What to say of an option that the command has under another name."""
+    if not isinstance(error, click.NoSuchOption) or error.ctx is None:
+        return None
+    options = (p for p in error.ctx.command.params if isinstance(p, click.Option) and not p.is_flag)
+    new = RENAMED.get(error.option_name)
+    known = any(new in each.opts for each in options)
+    return f"No such option '{error.option_name}'. Did you mean '{new}'?" if known else None
 
 
 def _complain(message: str) -> None:

@@ -22,7 +22,7 @@ from docboltz.cli.reading import reads_corpus
 @option("--out -o", "For the reports.", "compare", options.PATH)
 @option("--test", "Documents to test on, read as CORPUS is; repeat it for several.", multiple=True)
 @option("--test-share", "Else this share of CORPUS, drawn by seed.", 0.2, options.SHARE)
-@option("--topics", "Number of topics of each model.", 128, options.COUNT)
+@option("--units", "Number of units of each model.", 128, options.COUNT)
 @option("--number", "Topics to judge; else as many as labels, or 20.", None, click.IntRange(min=2))
 @option("--latent-words", "Of ors, per document: auto, or a number.", "auto")
 @options.recipe(
@@ -39,7 +39,7 @@ def compare(
     out: Path,
     test: tuple[str, ...],
     test_share: float,
-    topics: int,
+    units: int,
     number: int | None,
     latent_words: str,
     recipe: str | None,
@@ -94,7 +94,7 @@ def compare(
     found = comparison.compare(
         split,
         names,
-        Settings(topics, recipe or usual, latent, updates, seed),
+        Settings(units, recipe or usual, latent, updates, seed),
         n_topics=number,
         device=device,
         folder=out,

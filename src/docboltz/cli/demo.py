@@ -14,12 +14,12 @@ from docboltz.cli.output import print_answer, print_table, remark
 @click.command()
 @option("--dataset", "20newsgroups or docstrings.", "20newsgroups")
 @option("--path", "20 Newsgroups on this machine, not to be fetched.", type=options.PATH)
-@option("--topics", "Number of topic units.", 128, options.COUNT)
+@option("--units", "Number of hidden units.", 128, options.COUNT)
 @option("--updates", "Minibatches to learn from.", 3000, options.COUNT)
 @options.device
 @options.quiet
 def demo(
-    dataset: str, path: Path | None, topics: int, updates: int, device: str, quiet: bool
+    dataset: str, path: Path | None, units: int, updates: int, device: str, quiet: bool
 ) -> None:
     """Train on real text, show topics, search, and measure against LSI.
 
@@ -40,7 +40,7 @@ def demo(
             folder=out,
             replace=True,
             restart=True,
-            topics=topics,
+            units=units,
             updates=updates,
             analysis=data.analysis,
             max_words=data.max_words,
@@ -51,7 +51,8 @@ def demo(
         )
     try:
         remark(f"{name}: {len(data.train):,} documents, {len(model.vocabulary):,} words\n")
-        print_answer(model.topics(12, words=9), "A dozen of the topics, sharpest first")
+        found = model.topics(words=9)
+        print_answer(found, found.title)
         with clock("three searches"):
             for query in QUERIES[name]:
                 print_answer(model.search(query, 4), f'Search: "{query}"')

@@ -21,7 +21,7 @@ from docboltz.errors import FewDocumentsWarning
 @click.command()
 @option("--out -o", "Folder for the model.", type=options.PATH, required=True)
 @flag("--replace", "Replace the model in that folder, if there is one.")
-@option("--topics", "Number of topic units.", 128, options.COUNT)
+@option("--units", "Number of hidden units: features of a document.", 128, options.COUNT)
 @option("--latent-words", "Latent words per document: auto, or a number (0: none).", "auto")
 @options.recipe("quick", "full: better features. density: likelihoods.")
 @options.updates
@@ -35,14 +35,14 @@ def fit(
     corpus: dict[str, Any],
     counting: dict[str, Any],
     out: Path,
-    topics: int,
+    units: int,
     latent_words: str,
     seed: int,
     quiet: bool,
     json: bool,
     **settings: Any,
 ) -> None:
-    """Learn topics from documents and make them searchable.
+    """Learn from documents, make them searchable and find their topics.
 
     Example:  docboltz fit reviews.csv --out model
     """
@@ -63,7 +63,7 @@ def fit(
             model = TextModel.fit(
                 documents,
                 folder=out,
-                topics=topics,
+                units=units,
                 latent_words=latent,
                 random_state=seed,
                 verbose=not quiet,
@@ -79,7 +79,8 @@ def fit(
                 "documents": len(model.store),
                 "without_words": model.store.n_wordless,
                 "vocabulary": len(model.vocabulary),
-                "topics": topics,
+                "units": units,
+                "topics": len(model.tree.numbers),
                 "updates": model.estimator.n_updates_,
                 "interrupted": stopped is not None,
                 "read": documents.report.to_dict(),
@@ -90,9 +91,10 @@ def fit(
             f"{stopped} Run the same command again to go on from there; --restart starts anew."
         )
     n = len(model.store)
-    sizes = (n, "document"), (len(model.vocabulary), "word"), (topics, "topic")
+    sizes = [(n, "document"), (len(model.vocabulary), "word"), (units, "unit")]
+    sizes.append((len(model.tree.numbers), "topic"))
     summary = ", ".join(count_of(*size) for size in sizes)
     remark(f"{summary}: saved to {out}", quiet=quiet or json)
-    if (few := few_documents(n - model.store.n_wordless, topics, "--topics")) is not None:
+    if (few := few_documents(n - model.store.n_wordless, units, "--units")) is not None:
         remark(few, quiet=quiet or json)
     remark(f'Try: docboltz topics {out}   docboltz search {out} "…"', quiet=quiet or json)

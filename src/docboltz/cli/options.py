@@ -44,7 +44,7 @@ updates = option(
     type=COUNT,
 )
 by = option(
-    "--by", "What a document's score counts.", "both", click.Choice(("both", "topics", "words"))
+    "--by", "What a document's score counts.", "both", click.Choice(("both", "features", "words"))
 )
 
 

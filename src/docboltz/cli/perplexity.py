@@ -83,7 +83,7 @@ def perplexity(
         return
     rows = [[type(text_model.estimator).__name__, f"{found.value:,.1f}", _error(found.error)]]
     rows += [["  from the choice of documents", "", _error(found.documents_error)]]
-    rows += [["  from the sum over topics", "", _error(found.numerator_error)]]
+    rows += [["  from the sum over units", "", _error(found.numerator_error)]]
     rows += [["  from log Z", "", _error(found.partition_error)]]
     rows += [["unigram", f"{found.unigram:,.1f}", ""]]
     columns = {"perplexity per word": "left", found.method: "right", "error": "right"}

@@ -7,13 +7,15 @@ from collections.abc import Iterable
 from docboltz.errors import Spelling
 
 CALLED = {
-    "n_components": "topics",
+    "n_components": "units",
     "max_words": "words",
     "random_state": "seed",
     "share": "validation",
     "n": "top",
 }
 """Options that are not named as the parameters of Python are."""
+RENAMED = {"--topics": "--units"}
+"""Options by the names they had: who still types one is told the new name."""
 VERB = "TextModel."
 QUOTES = "'\""
 

@@ -47,12 +47,12 @@ def topics(model: Path, json: bool, out: Path | None, **given: Any) -> None:
 
     text_model = TextModel.open(model)
     if given["units"]:
-        answer: Any = text_model.units(given["number"], words=given["words"])
-    else:
-        _change(text_model, given)
-        answer = text_model.topics(
-            given["number"], level=given["level"], words=given["words"], replace=given["replace"]
-        )
+        _show_units(text_model, {**given, "out": out}, json=json)
+        return
+    _change(text_model, given)
+    answer = text_model.topics(
+        given["number"], level=given["level"], words=given["words"], replace=given["replace"]
+    )
     if given["by"] is not None:
         shares = text_model.topics_by(given["by"], given["period"])
         _show_shares(text_model, shares, json=json, out=out)
@@ -65,6 +65,24 @@ def topics(model: Path, json: bool, out: Path | None, **given: Any) -> None:
         print_json(answer.to_dicts())
     else:
         print_answer(answer, answer.title)
+
+
+def _show_units(model: TextModel, given: dict[str, Any], *, json: bool) -> None:
+    """Units instead of topics; with a number those that do not repeat each other."""
+    number, words = given["number"], given["words"]
+    fitting = {"units", "number", "words"}
+    for name, value in given.items():
+        if name not in fitting and value is not None and value is not False:
+            raise click.UsageError(f"--units shows no topics, and --{name} is about those.")
+    found = model.units(number, words=words)
+    if json:
+        print_json(found.to_dicts())
+    else:
+        print_answer(found)
+    if number is not None and len(found) < number:
+        others = "the others repeat their first words; without --number all are shown"
+        why = others if len(found) < model.n_units else "the model has no more"
+        remark(f"{len(found)} of {model.n_units} units: {why}.")
 
 
 def _change(model: TextModel, given: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""docboltz transform: topic features of documents, for whatever comes next."""
+"""docboltz transform: features of documents, for whatever comes next."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from docboltz.cli.reading import reads_corpus
 @flag("--wide", "A Parquet column for each feature, not one of lists.")
 @option(
     "--inference",
-    "How topics are inferred; mean_field takes longer.",
+    "How features are inferred; mean_field takes longer.",
     "fast",
     click.Choice(("fast", "mean_field")),
 )
@@ -37,7 +37,7 @@ def transform(
     quiet: bool,
     json: bool,
 ) -> None:
-    """Write the topic features of documents, one row each, in the order they were read.
+    """Write the features of documents, one row each, in the order they were read.
 
     Parquet and CSV hold ids, labels, the number of known words and features; .npy the features
     alone, float32. Columns are those the model was trained with, unless others are named.

@@ -1,4 +1,4 @@
-"""docboltz tune: how many topics and latent words suit these documents?"""
+"""docboltz tune: how many units and latent words suit these documents?"""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from docboltz.cli.reading import reads_corpus
 @reads_corpus
 @counts_words
 @click.command()
-@option("--topics", "Numbers of topics to try, split by commas.", "32,64,128,256")
+@option("--units", "Numbers of units to try, split by commas.", "32,64,128,256")
 @option("--latent", "Numbers of latent words to try; 0 is the Replicated Softmax.", "50,100")
 @option(
     "--by",
@@ -34,7 +34,7 @@ from docboltz.cli.reading import reads_corpus
 def tune(
     corpus: dict[str, Any],
     counting: dict[str, Any],
-    topics: str,
+    units: str,
     latent: str,
     validation: float,
     seed: int,
@@ -43,7 +43,7 @@ def tune(
     json: bool,
     **settings: Any,
 ) -> None:
-    """Try numbers of topics and latent words on documents held out, and say which is best.
+    """Try numbers of units and latent words on documents held out, and say which is best.
 
     It trains a model for each pair of numbers and writes nothing; the last line is the command
     that makes the best model.
@@ -52,7 +52,7 @@ def tune(
     """
     from docboltz.corpus.readers import read
 
-    sizes = options.whole_numbers("topics", topics, 1), options.whole_numbers("latent", latent, 0)
+    sizes = options.whole_numbers("units", units, 1), options.whole_numbers("latent", latent, 0)
     documents = read(**corpus)
 
     # All that can be wrong without them is found out: now torch may take its seconds.
@@ -78,10 +78,10 @@ def tune(
         log=lambda message: remark(message, quiet=silent),
         **settings,
     )
-    n_topics, n_latent = size_of(found.best)
-    again = {str(p.name) for p in fit.params} - {"topics", "recipe", "validation", "quiet", "json"}
+    n_units, n_latent = size_of(found.best)
+    again = {str(p.name) for p in fit.params} - {"units", "recipe", "validation", "quiet", "json"}
     use = ["docboltz", "fit", *corpus["source"], "--out", "model"]
-    use += ["--topics", str(n_topics), "--latent-words", str(n_latent), "--recipe", found.recipe]
+    use += ["--units", str(n_units), "--latent-words", str(n_latent), "--recipe", found.recipe]
     use += given_options(click.get_current_context(), again)
     command = shlex.join(use)
     if json:
@@ -91,7 +91,7 @@ def tune(
         fewest = (
             ", the fewest that find nearly as many halves as any" if found.by == "halves" else ""
         )
-        print(f"\nBest by {found.by}: {n_topics} topics{fewest}; {n_latent} latent words")
+        print(f"\nBest by {found.by}: {n_units} units{fewest}; {n_latent} latent words")
         print(f"Use it: {command}")
     if found.interrupted:
         raise KeyboardInterrupt("the best is that of the models tried until then.")

@@ -49,20 +49,20 @@ from docboltz.training.pretrain import ContrastiveDivergence, Pretraining
 from docboltz.training.run import History, Run
 
 
-def few_documents(n: int, topics: int, setting: str) -> str | None:
-    """What to expect of more topics than documents; `setting` is what a face calls their number.
+def few_documents(n: int, units: int, setting: str) -> str | None:
+    """What to expect of more units than documents; `setting` is what a face calls their number.
 
     Down to 20 documents, 128 units rank documents no worse than fewer do (the lab notes have the
-    figures), but there cannot be more themes than documents.
+    figures), but there cannot be more than so many things to tell documents by.
 
     >>> few_documents(60, 32, "n_components") is None
     True
     """
-    if n >= topics:
+    if n >= units:
         return None
     return (
-        f"{n:,} documents are fewer than {topics:,} topics. As features they are none the worse, "
-        "but topics that are read one by one will repeat each other: to read them, ask for fewer "
+        f"{n:,} documents are fewer than {units:,} units. As features they are none the worse, "
+        "but units that are read one by one will repeat each other: to read them, ask for fewer "
         f"({setting})."
     )
 
@@ -94,13 +94,13 @@ class TopicModel(
     # ---- learning ----
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:
-        """Learn topics from word counts.
+        """Learn from word counts.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (n_documents, n_words)
             Raw word counts. Documents without a word are left out, with a warning. Fewer documents
-            than topics have a warning too.
+            than units have a warning too.
         y : ignored
 
         Starts anew, whatever was learnt before, unless there is a checkpoint to go on from. Where
@@ -157,12 +157,12 @@ class TopicModel(
         """Go once through X in minibatches by contrastive divergence; the first call sets it up.
 
         One pass is few updates, 89 for the 11,314 documents of 20 Newsgroups, where fit makes
-        3,000: call it again and again. There (2,000 words, 128 topics, one seed, two shared cores,
+        3,000: call it again and again. There (2,000 words, 128 units, one seed, two shared cores,
         2026-11-16) retrieval had MAP .11 and P@10 .26 after 1 pass, .29 and .50 after 5, .37 and
         .58 after 20, and .38 and .59 after fit.
 
         The schedules of rate and Gibbs steps go on where the last call left them. The number of
-        topics, the rule for latent words and the first word biases are those of the first call.
+        units, the rule for latent words and the first word biases are those of the first call.
         `pretraining.updates`, `finetuning`, `validation` and `checkpoint` play no part, and a
         density that a model had is no longer one.
         """
@@ -272,7 +272,7 @@ class TopicModel(
     # ---- using ----
 
     def transform(self, X: ArrayLike, inference: Inference | None = None) -> NDArray[np.float32]:
-        """Give each document its topic features P(h_j = 1 | document).
+        """Give each document its features P(h_j = 1 | document).
 
         Parameters
         ----------
@@ -284,7 +284,7 @@ class TopicModel(
         Returns
         -------
         array of shape (n_documents, n_components), float32
-            A document without words gets 1/2 for every topic from fast inference, and the mean
+            A document without words gets 1/2 for every unit from fast inference, and the mean
             field of its latent words alone from mean-field inference.
         """
         inference = self._chosen_inference(inference)

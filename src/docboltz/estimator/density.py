@@ -25,7 +25,7 @@ from docboltz.errors import (
 )
 from docboltz.likelihood import Method, Numerator, TopicStates, numerator
 from docboltz.model.counts import SparseCounts
-from docboltz.model.exact import MAX_TOPICS
+from docboltz.model.exact import MAX_UNITS
 from docboltz.model.latent_words import LatentWords
 from docboltz.model.parameters import Parameters
 from docboltz.model.unigram import unigram_log_likelihood
@@ -35,7 +35,7 @@ from docboltz.sampling.annealing import LogPartition, anneal
 
 FIRST_PARTICLES, MORE_PARTICLES = 128, 1024
 """Of each replica in a first run, and in a second one for lengths whose error is then too large."""
-FEW_TOPICS = 16
+FEW_UNITS = 16
 """Up to so many, the sum over all their states is faster than particles."""
 WANTED_ERROR = 0.25
 """Standard error of log ζ, in nats, that needs no second run."""
@@ -70,11 +70,11 @@ class Perplexity:
     documents_error: float
     """Part of it from the choice of documents; NaN for a single one, and so is the whole."""
     numerator_error: float
-    """Part of it from the sum over topics of each document."""
+    """Part of it from the sum over units of each document."""
     partition_error: float
     """Part of it from log ζ, common to all documents."""
     method: str
-    """How log p(v) was found; for the topic models the `method` of `score_samples`."""
+    """How log p(v) was found; for ORS and RS the `method` of `score_samples`."""
     n_documents: int
     """Documents it was measured on."""
     n_empty: int
@@ -135,8 +135,8 @@ def measure_perplexity(
         means = (partition.replicas[:, some] / n[some]).mean(1)
         of_partition = float(means.std()) / math.sqrt(len(means))
     parts = of_documents, of_numerator, of_partition
-    whole, documents, topics, zeta = (value * part for part in (math.hypot(*parts), *parts))
-    return Perplexity(value, whole, documents, topics, zeta, method, L, len(n) - L, partition)
+    whole, documents, units, zeta = (value * part for part in (math.hypot(*parts), *parts))
+    return Perplexity(value, whole, documents, units, zeta, method, L, len(n) - L, partition)
 
 
 class Density:
@@ -162,10 +162,10 @@ class Density:
         Parameters
         ----------
         lengths : N of one or more documents.
-        method : "exact" (at most 20 topics: sums over all their states), "annealing" (all lengths
+        method : "exact" (at most 20 units: sums over all their states), "annealing" (all lengths
             from one run of weighted particles), or "ais", the paper's way, for comparison: 128
             chains and 1,000 temperatures for each length, which must be whole. By default exact
-            with at most 16 topics, and annealing otherwise.
+            with at most 16 units, and annealing otherwise.
         replicas, particles, sweeps : effort of annealing. By default there are 128 particles in
             each replica, and lengths where that leaves an error above a quarter of a nat get theirs
             from a second run with 1,024. Modes that particles miss are found by mean field and
@@ -204,12 +204,12 @@ class Density:
         Parameters
         ----------
         X : array or sparse matrix of shape (n_documents, n_words)
-        method : "exact" (at most 20 topics: sums over all their states, log ζ included),
+        method : "exact" (at most 20 units: sums over all their states, log ζ included),
             "importance" (weighted particles, annealed over the latent words: nearly exact) or
-            "bound" (the paper's mean-field lower bound on the sum over topics). Without latent
+            "bound" (the paper's mean-field lower bound on the sum over units). Without latent
             words that sum has a closed form, and all three have it. log ζ is exact with at most 16
-            topics and annealed with more, by "importance" and "bound". By default exact with at
-            most 16 topics, and importance otherwise.
+            units and annealed with more, by "importance" and "bound". By default exact with at
+            most 16 units, and importance otherwise.
         random_state : seed of the estimates; None for the model's.
 
         The probability is that of the word sequence: no multinomial coefficient. Words outside the
@@ -255,7 +255,7 @@ class Density:
         m = self.latent_words_(n)
         owner = f"{type(self).__name__}.{caller}"
         if method is None:
-            method = "exact" if p.n_topics <= FEW_TOPICS else "importance"
+            method = "exact" if p.n_topics <= FEW_UNITS else "importance"
         _require_method(method, ("bound", "importance"), p.n_topics, owner)
         seed = self._seed(random_state, owner)
         if not self.has_density_:
@@ -283,7 +283,7 @@ class Density:
         """log ζ at the lengths `d`, with its error; `effort` is that of annealing."""
         p = self._parameters()
         if method is None:
-            method = "exact" if p.n_topics <= FEW_TOPICS else "annealing"
+            method = "exact" if p.n_topics <= FEW_UNITS else "annealing"
         _require_method(method, ("annealing", "ais"), p.n_topics, owner)
         for name, value in effort.items():
             if name != "particles" or value is not None:
@@ -325,7 +325,7 @@ class Density:
         return found.refined(run("log Z again", MORE_PARTICLES), WANTED_ERROR)
 
     def _topic_states(self, p: Parameters) -> TopicStates:
-        with progress_bar("Topic states", "states", shown=self.verbose) as show:
+        with progress_bar("States of the units", "states", shown=self.verbose) as show:
             return TopicStates(p, show)
 
     def _lengths(self, given: ArrayLike, method: str, name: str) -> Tensor:
@@ -357,5 +357,5 @@ def _require_method(method: str, others: tuple[str, str], n_topics: int, owner: 
     one, other = map(repr, others)
     known = method in ("exact", *others)
     require(known, owner, "method", f"'exact', {one}, {other} or None", method)
-    expected = f"{one} or {other}: 'exact' sums over 2^F topic states, for F ≤ {MAX_TOPICS} topics"
-    require(method != "exact" or n_topics <= MAX_TOPICS, owner, "method", expected, method)
+    expected = f"{one} or {other}: 'exact' sums over 2^F states, for F ≤ {MAX_UNITS} units"
+    require(method != "exact" or n_topics <= MAX_UNITS, owner, "method", expected, method)

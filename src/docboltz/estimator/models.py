@@ -24,7 +24,7 @@ class OverReplicatedSoftmax(TopicModel):
 
     Parameters
     ----------
-    n_components : number of binary topic units, F.
+    n_components : number of binary units, F.
     latent_words : how many latent words M strengthen the prior of each document: a whole number, a
         policy (`FixedLatentWords`, `ProportionalLatentWords`, `LatentWordsUpTo`), or "auto": five
         times the mean length of the training documents, at least 50 and at most 100.
@@ -41,7 +41,7 @@ class OverReplicatedSoftmax(TopicModel):
         the same settings and documents goes on from there, to the same bits; at its end the folder
         is removed. One folder is for one run: a model with a checkpoint cannot be cloned, which
         grid search and cross-validation do.
-    inference : how `transform` infers topics, "fast" or "mean_field".
+    inference : how `transform` infers features, "fast" or "mean_field".
     device : "auto" (CUDA where there is one), "cpu", "cuda", "cuda:1", ….
     random_state : seed of everything random, one rule for all methods and models. `fit` draws from
         it, and the same seed on the same machine gives the same bits. Other methods that draw
@@ -55,7 +55,7 @@ class OverReplicatedSoftmax(TopicModel):
     ----------
     components_ : weights W of shape (n_components, n_words).
     intercept_visible_ : word biases b of shape (n_words,).
-    intercept_hidden_ : topic biases a of shape (n_components,).
+    intercept_hidden_ : unit biases a of shape (n_components,).
     latent_words_ : the policy in force.
     word_frequency_ : share of each word in the training documents, the unigram model.
     pretraining_, finetuning_ : settings of the phases it went through, what was left open chosen;
@@ -65,7 +65,7 @@ class OverReplicatedSoftmax(TopicModel):
     n_updates_ : minibatches learnt from.
     looks_ : what held-out documents chose by: strength, updates of fine-tuning, and halves found.
     history_ : what was seen on the way, a dictionary every 100 updates: phase, update, rate, mean
-        activity of the topics, how the chains of fine-tuning mix, and measures on held-out
+        activity of the units, how the chains of fine-tuning mix, and measures on held-out
         documents.
     n_features_in_ : size of the vocabulary.
 

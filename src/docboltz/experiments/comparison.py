@@ -164,8 +164,8 @@ def _describe(
     except InvalidCorpus as error:
         kind = "none"
         remarks.append(f"{error} Retrieval and classification were not measured.")
-    if len(train) < 4 * settings.topics:
-        remarks.append(f"{len(train):,} training documents are few for {settings.topics} topics.")
+    if len(train) < 4 * settings.units:
+        remarks.append(f"{len(train):,} training documents are few for {settings.units} units.")
     if len(test) < FEW_TESTED:
         remarks.append(f"{len(test):,} test documents are few: small differences mean nothing.")
     predicted = choose_to_predict(test.counts, measures)

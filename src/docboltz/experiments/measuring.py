@@ -194,7 +194,7 @@ def _train(split: Split, device: str, verbose: bool, record: Record) -> Features
 
 def _rehearse(trial: Trial, counts: csr_array, device: str) -> None:
     """Compile kernels, which is done once and for all, before any clock runs."""
-    key = trial.dataset, trial.variant, trial.topics
+    key = trial.dataset, trial.variant, trial.units
     if key not in _REHEARSED:
         _REHEARSED.add(key)
         few = dataclasses.replace(trial.settings, updates=REHEARSAL_UPDATES)
@@ -223,9 +223,9 @@ def _measure_inference(model: Any, split: Split, record: Record) -> Features | N
 def _topic_features(features: Features, split: Split, device: str, trial: Trial) -> Any:
     """Training documents' features to find topics in; own topics are as many as are measured."""
     n = trial.measures.topics
-    if trial.info.grouping != "own" or trial.topics == n:
+    if trial.info.grouping != "own" or trial.units == n:
         return features[0]
-    settings = dataclasses.replace(trial.settings, topics=n)
+    settings = dataclasses.replace(trial.settings, units=n)
     model = trial.info.build(settings, {"device": device, "verbose": False})
     return model.fit_transform(split.train.counts)
 

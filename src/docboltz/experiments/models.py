@@ -69,7 +69,8 @@ def no_density(recipe: str) -> str:
 class Settings:
     """What a model is built from. A model takes of it what it knows."""
 
-    topics: int = 128
+    units: int = 128
+    """F; for LDA and NMF the number of their topics, for LSI that of dimensions."""
     recipe: str = "full"
     """A name of TRAININGS."""
     latent_words: int | str = "auto"
@@ -81,7 +82,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         for name, value, least in (
-            ("topics", self.topics, 1),
+            ("units", self.units, 1),
             ("updates", 1 if self.updates is None else self.updates, 1),
             ("seed", self.seed, 0),
         ):
@@ -136,7 +137,7 @@ class ModelInfo:
     def build(self, settings: Settings, place: Place) -> Any:
         """An estimator that is not fitted yet."""
         latent = _latent_words(settings.latent_words)
-        given = {"n_components": settings.topics, "latent_words": latent, **place}
+        given = {"n_components": settings.units, "latent_words": latent, **place}
         given |= {"random_state": settings.seed}
         known = {name: value for name, value in given.items() if name in self._parameters}
         return self.estimator(**known, **getattr(settings.training, self.training, {}))
@@ -162,7 +163,7 @@ class ModelInfo:
 
     @property
     def sized(self) -> bool:
-        """Whether it has a number of topics and a seed."""
+        """Whether it has a number of units and a seed."""
         return "n_components" in self._parameters
 
     @property

@@ -1,8 +1,8 @@
 """What the paper reports.
 
 Srivastava, Salakhutdinov, Hinton, "Modeling Documents with a Deep Boltzmann Machine", UAI 2013,
-https://arxiv.org/abs/1309.6865: Table 1, perplexity with 128 topics; Table 2, accuracy on 20
-Newsgroups and mean average precision of classification on Reuters, with 128 and 512 topics.
+https://arxiv.org/abs/1309.6865: Table 1, perplexity with 128 units; Table 2, accuracy on 20
+Newsgroups and mean average precision of classification on Reuters, with 128 and 512 units.
 """
 
 SOURCE = "[Srivastava, Salakhutdinov and Hinton, UAI 2013](https://arxiv.org/abs/1309.6865)"

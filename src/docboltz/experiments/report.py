@@ -159,7 +159,7 @@ def draw_figures(results: Results, folder: Path) -> list[tuple[str, str]]:
                 is not None
             }
             if "ORS" in curves:
-                text = f"Figure 4. Precision–recall on {notes.title}, {size} topics"
+                text = f"Figure 4. Precision–recall on {notes.title}, {size} units"
                 figure = plots.precision_recall(curves, RECALL_POINTS)
                 drawn.append((f"fig4-{dataset}-{size}", text, figure))
         lengths = {
@@ -170,7 +170,7 @@ def draw_figures(results: Results, folder: Path) -> list[tuple[str, str]]:
         }
         if lengths:
             text = (
-                f"Figure 5. Average precision by query length on {notes.title}, 128 topics (moving "
+                f"Figure 5. Average precision by query length on {notes.title}, 128 units (moving "
                 "mean over a tenth of the queries), and the share of queries of each length"
             )
             drawn.append((f"fig5-{dataset}", text, plots.by_length(lengths)))

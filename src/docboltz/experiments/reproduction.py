@@ -20,8 +20,8 @@ from docboltz.experiments.record import Record, read_records
 from docboltz.experiments.running import Log, no_log, run
 from docboltz.experiments.trial import Measures, Trial
 
-DENSITY_TOPICS = 128
-"""Table 1 is for this number of topics."""
+DENSITY_UNITS = 128
+"""Table 1 is for this number of units."""
 CHOSEN = "chosen"
 CHOSEN_FOR_DENSITY = {"20news-2000": 10, REUTERS: 10}
 """M that suits the density on each dataset: fewer latent words than the paper has."""
@@ -34,9 +34,9 @@ class Entry(NamedTuple):
     latent_words: int | str = "auto"
     """As `Settings` has it, or CHOSEN."""
     for_density: bool = False
-    """Whether it is trained for its perplexity alone, and with DENSITY_TOPICS alone."""
+    """Whether it is trained for its perplexity alone, and with DENSITY_UNITS alone."""
     every_size: bool = True
-    """Whether it is tried with all numbers of topics, not with DENSITY_TOPICS alone."""
+    """Whether it is tried with all numbers of units, not with DENSITY_UNITS alone."""
 
 
 ENTRIES = (
@@ -89,20 +89,20 @@ class Plan:
         return list(dict.fromkeys(every))  # M that is chosen may be one of the paper's
 
     def _takes_part(self, entry: Entry, size: int, seed: int) -> bool:
-        """Tell whether a model is tried with so many topics, 0 for none, and this seed."""
+        """Tell whether a model is tried with so many units, 0 for none, and this seed."""
         if not MODELS[entry.model].sized:
             return size == seed == 0
         once = entry.for_density or not entry.every_size
-        return size == DENSITY_TOPICS if once else size > 0
+        return size == DENSITY_UNITS if once else size > 0
 
     def _trial(self, entry: Entry, dataset: str, size: int, seed: int) -> Trial:
         latent = CHOSEN_FOR_DENSITY[dataset] if entry.latent_words == CHOSEN else entry.latent_words
         recipe = self.density_recipe if entry.for_density else self.recipe
-        settings = Settings(size or DENSITY_TOPICS, recipe, latent, seed=seed)
+        settings = Settings(size or DENSITY_UNITS, recipe, latent, seed=seed)
         measures = self.measures
         if entry.for_density:
             measures = replace(measures, retrieval=False, classification=False)
-        elif MODELS[entry.model].softmax or size not in (0, DENSITY_TOPICS):
+        elif MODELS[entry.model].softmax or size not in (0, DENSITY_UNITS):
             measures = Measures(chooses_penalty=measures.chooses_penalty)
         # Variational inference would do without, but the paper's LDA is by Gibbs sampling.
         needs = "tomotopy" if entry.model == "lda" else ""
@@ -131,7 +131,7 @@ PLANS = {
             measures=Measures(chooses_penalty=False, predicted=200, longest=100, bound=True),
             entries=tuple(entry for entry in ENTRIES if entry.every_size),
             remark=(
-                "This is a reduced run, `quick`: 20 Newsgroups alone, 128 topics, one seed; "
+                "This is a reduced run, `quick`: 20 Newsgroups alone, 128 units, one seed; "
                 "features of the Replicated and the Over-Replicated Softmax by contrastive "
                 'divergence alone (`recipe="quick"`), their perplexities after 600 updates of '
                 "maximum likelihood instead of 50,000 and with a quarter of the chains; DocNADE "
@@ -232,5 +232,5 @@ def _expected_seconds(trial: Trial, plan: str, on_gpu: bool) -> float:
         usual = 25.0 if trial.model == "docnade" else 45.0 if longer else 12.0
         return usual if info.on_device else 0.0
     if trial.model == "lda":
-        return 300.0 + trial.topics if find_spec("tomotopy") else 0.0
-    return 500.0 * (8 if longer else 1) * trial.topics / 128 if info.softmax else 60.0
+        return 300.0 + trial.units if find_spec("tomotopy") else 0.0
+    return 500.0 * (8 if longer else 1) * trial.units / 128 if info.softmax else 60.0

@@ -116,7 +116,7 @@ def run_beside_gpu(trials: Sequence[Trial], load: Load, device: str) -> Iterator
     """Train one model after the other on the GPU, and do all the rest on the other cores."""
     on_gpu = deque(trial for trial in trials if trial.info.on_device)
     others = [trial for trial in trials if not trial.info.on_device]
-    others.sort(key=lambda trial: (-trial.info.cost, -trial.topics))  # the longest begin first
+    others.sort(key=lambda trial: (-trial.info.cost, -trial.units))  # the longest begin first
     training = deque(Task(t, attempt, (t, load(t.dataset), "cpu")) for t in others)
     judging: deque[Task] = deque()
     n = max(2, cpu_count() - 1)

@@ -17,7 +17,7 @@ from docboltz.experiments.reproduction import CHOSEN_FOR_DENSITY, LABELS
 
 Floats = NDArray[np.float64]
 Key = tuple[str, str, int]
-"""Dataset, variant of a model, number of topics."""
+"""Dataset, variant of a model, number of units."""
 
 ORS, RS = "ORS-M100", "RS"
 PAPERS_LATENT_WORDS = (50, 100)
@@ -52,44 +52,44 @@ class Stat(NamedTuple):
 
 
 class Results:
-    """The trials there is something of, by dataset, variant of a model and number of topics."""
+    """The trials there is something of, by dataset, variant of a model and number of units."""
 
     def __init__(self, records: Iterable[Record]) -> None:
         self.groups: dict[Key, list[Record]] = defaultdict(list)
         for record in records:
             trial = record.trial
             if record.trained:
-                self.groups[trial.dataset, trial.variant, trial.topics].append(record)
+                self.groups[trial.dataset, trial.variant, trial.units].append(record)
 
-    def of(self, dataset: str, variant: str, topics: int) -> list[Record]:
+    def of(self, dataset: str, variant: str, units: int) -> list[Record]:
         """The records of a model of a size; one without a size has the same for all."""
         without_size = self.groups.get((dataset, variant, 0), [])
-        return self.groups.get((dataset, variant, topics), without_size)
+        return self.groups.get((dataset, variant, units), without_size)
 
     def has(self, dataset: str) -> bool:
         """Tell whether any trial of a dataset is done."""
         return any(key[0] == dataset for key in self.groups)
 
-    def values(self, dataset: str, variant: str, topics: int, field: str) -> list[Any]:
+    def values(self, dataset: str, variant: str, units: int, field: str) -> list[Any]:
         """What the records have in a field; one of a part is "perplexity.value"."""
-        found = (record.get(field) for record in self.of(dataset, variant, topics))
+        found = (record.get(field) for record in self.of(dataset, variant, units))
         return [value for value in found if value is not None]
 
-    def stat(self, dataset: str, variant: str, topics: int, field: str) -> Stat | None:
+    def stat(self, dataset: str, variant: str, units: int, field: str) -> Stat | None:
         """Mean and spread of a field of the records; None if none has it."""
-        values = self.values(dataset, variant, topics, field)
+        values = self.values(dataset, variant, units, field)
         if not values:
             return None
         sd = float(np.std(values, ddof=1)) if len(values) > 1 else math.nan
         return Stat(float(np.mean(values)), sd, len(values))
 
-    def mean(self, dataset: str, variant: str, topics: int, field: str) -> Floats | None:
+    def mean(self, dataset: str, variant: str, units: int, field: str) -> Floats | None:
         """Mean over seeds of a field that is a row of numbers."""
-        values = self.values(dataset, variant, topics, field)
+        values = self.values(dataset, variant, units, field)
         return np.mean(values, axis=0) if values else None
 
     def fifths(self, dataset: str, variant: str) -> Floats | None:
-        """MAP of the shortest fifth of the queries, …, of the longest, with 128 topics."""
+        """MAP of the shortest fifth of the queries, …, of the longest, with 128 units."""
         return self.mean(dataset, variant, 128, "by_length.fifths")
 
 
@@ -129,7 +129,7 @@ def claims(results: Results) -> list[Claim]:
 def _beats(
     results: Results,
     dataset: str,
-    n_topics: int,
+    n_units: int,
     rivals: Sequence[tuple[str, int]],
     text: str,
     measure: str,
@@ -137,7 +137,7 @@ def _beats(
     ties: bool = False,
 ) -> Claim:
     """Whether ORS is above every rival in a measure."""
-    own = results.stat(dataset, ORS, n_topics, measure)
+    own = results.stat(dataset, ORS, n_units, measure)
     if own is None:
         return Claim(text, None, "ORS was not run.")
     margins, missing = [], []

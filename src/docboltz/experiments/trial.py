@@ -66,9 +66,9 @@ class Trial:
         return MODELS[self.model]
 
     @property
-    def topics(self) -> int:
-        """Number of topics; 0 for a model without."""
-        return self.settings.topics if self.info.sized else 0
+    def units(self) -> int:
+        """Number of units, F; 0 for a model without."""
+        return self.settings.units if self.info.sized else 0
 
     @property
     def for_density(self) -> bool:
@@ -111,12 +111,12 @@ class Trial:
         >>> Trial("ors", Settings(latent_words=100), dataset="20news-2000").name
         '20news-2000_ORS-M100_F128_seed0'
         """
-        size = [f"F{self.topics}", f"seed{self.settings.seed}"] if self.info.sized else []
+        size = [f"F{self.units}", f"seed{self.settings.seed}"] if self.info.sized else []
         return "_".join([*([self.dataset] if self.dataset else []), self.variant, *size])
 
     @property
     def title(self) -> str:
         """What progress calls it."""
-        size = f", {self.topics} topics" if self.info.sized else ""
+        size = f", {self.units} units" if self.info.sized else ""
         where = f" on {self.dataset}, seed {self.settings.seed}" if self.dataset else ""
         return f"{self.label}{size}{where}"

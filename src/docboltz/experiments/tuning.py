@@ -1,6 +1,6 @@
-"""How many topics and latent words (section 3.4)? A coarse grid, judged on validation documents.
+"""How many units and latent words (section 3.4)? A coarse grid, judged on validation documents.
 
-F topic units, M latent words.
+F units, M latent words.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ MEASURES = {
 }
 """What each way to judge measures, and where a record has it."""
 TOLERANCE = 0.08
-"""How many halves a model of fewer topics may miss that the best finds, as a share of all. More
-topics go on finding more of them when they rank a whole collection no better: on 20 development
+"""How many halves a model of fewer units may miss that the best finds, as a share of all. More
+units go on finding more of them when they rank a whole collection no better: on 20 development
 collections this came nearest to the best MAP."""
 
 
@@ -53,7 +53,7 @@ class Tuning:
     def best(self) -> Record:
         """The record of the best measure; the smaller model of equals.
 
-        By halves it is that of the fewest topics which miss at most TOLERANCE of what any find.
+        By halves it is that of the fewest units which miss at most TOLERANCE of what any find.
         """
         sign = 1 if self.by == "likelihood" else -1
         done = [(value, r) for r in self.records if (value := self.value(r)) is not None]
@@ -67,7 +67,7 @@ class Tuning:
         """All of it as JSON can hold it."""
         trials = [
             {
-                "topics": size_of(record)[0],
+                "units": size_of(record)[0],
                 "latent_words": size_of(record)[1],
                 "value": self.value(record),
                 "error": record.perplexity.error if record.perplexity else None,
@@ -76,7 +76,7 @@ class Tuning:
             }
             for record in self.records
         ]
-        best = {"topics": size_of(self.best)[0], "latent_words": size_of(self.best)[1]}
+        best = {"units": size_of(self.best)[0], "latent_words": size_of(self.best)[1]}
         known = {name: value for name, value in vars(self).items() if name != "records"}
         found: dict[str, Any] = plain(
             {**known, "measure": MEASURES[self.by][0], "trials": trials, "best": best}
@@ -96,19 +96,19 @@ def table(tuning: Tuning) -> tuple[dict[str, str], list[list[str]]]:
         seconds = f"{sum(record.seconds.values()):,.1f}"
         remark = "best" if record is tuning.best else record.reason
         rows.append([*map(str, size_of(record)), shown, seconds, remark])
-    headings = ("topics", "latent words", MEASURES[tuning.by][0], "seconds")
+    headings = ("units", "latent words", MEASURES[tuning.by][0], "seconds")
     return {**dict.fromkeys(headings, "right"), "": "left"}, rows
 
 
 def size_of(record: Record) -> tuple[int, int]:
     """F and M of a model that was tried."""
     settings = record.trial.settings
-    return settings.topics, int(settings.latent_words)
+    return settings.units, int(settings.latent_words)
 
 
 def tune(
     split: Split,
-    topics: Sequence[int],
+    units: Sequence[int],
     latent_words: Sequence[int],
     *,
     by: By = "halves",
@@ -119,14 +119,14 @@ def tune(
     verbose: bool = False,
     log: Log = no_log,
 ) -> Tuning:
-    """Try every number of topics with every number of latent words; M = 0 is the RS.
+    """Try every number of units with every number of latent words; M = 0 is the RS.
 
     Parameters
     ----------
     split : the documents; the test part are the validation documents.
-    topics, latent_words : the numbers to try.
+    units, latent_words : the numbers to try.
     by : "halves", for which no labels are needed: how many halves of documents find the other half
-        of theirs among all halves. The fewest topics that find nearly as many as any are best.
+        of theirs among all halves. The fewest units that find nearly as many as any are best.
         Or "retrieval", "classification" or "likelihood".
     recipe : by default "quick"; for the likelihood "density", the one that makes a density. On a
         CPU that takes hours.
@@ -135,7 +135,7 @@ def tune(
 
     Ctrl-C ends the search; what was tried is kept.
     """
-    for name, given, least in (("topics", topics, 1), ("latent_words", latent_words, 0)):
+    for name, given, least in (("units", units, 1), ("latent_words", latent_words, 0)):
         some = len(given) > 0 and all(is_whole(size) and size >= least for size in given)
         require(some, "tune", name, f"whole numbers of at least {least}", given)
     require(by in MEASURES, "tune", "by", " or ".join(map(repr, MEASURES)), by)
@@ -157,9 +157,9 @@ def tune(
     )
     if by == "likelihood":
         measures = density_measures(seed, device, retrieval=False, classification=False)
-    sizes = [(f, m) for f in dict.fromkeys(topics) for m in dict.fromkeys(latent_words)]
+    sizes = [(f, m) for f in dict.fromkeys(units) for m in dict.fromkeys(latent_words)]
     trials = [
-        Trial("ors", dataclasses.replace(settings, topics=f, latent_words=m), measures)
+        Trial("ors", dataclasses.replace(settings, units=f, latent_words=m), measures)
         for f, m in sizes
     ]
     found = Tuning(by, recipe, [], len(split.train), len(split.test))

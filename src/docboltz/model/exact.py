@@ -15,14 +15,14 @@ from docboltz.model.conditionals import Counts, log_word_weight, topic_input, wo
 from docboltz.model.counts import SparseCounts, lengths, times
 from docboltz.model.parameters import Gradient, Parameters
 
-MAX_TOPICS = 20
+MAX_UNITS = 20
 
 
 def topic_states(p: Parameters) -> Tensor:
     """All h ∈ {0, 1}^F, one a row: (S, F)."""
-    if p.n_topics > MAX_TOPICS:
+    if p.n_topics > MAX_UNITS:
         raise ValueError(
-            f"Enumeration visits 2^F topic states and takes F ≤ {MAX_TOPICS}; this model has "
+            f"Enumeration visits 2^F states of the units and takes F ≤ {MAX_UNITS}; this model has "
             f"F = {p.n_topics}. Use an estimate (annealing, importance sampling) instead."
         )
     index = torch.arange(2**p.n_topics, device=p.W.device)

@@ -29,14 +29,14 @@ ROWS_AT_ONCE = 8192  # in float64: equal documents may bring all rows there
 class Weights(NamedTuple):
     """What the two cosines count for in a score; together 1."""
 
-    topics: float
+    features: float
     words: float
 
 
 class Queries(NamedTuple):
     """What is asked for."""
 
-    topics: Floats
+    features: Floats
     """Unit vectors, or zeros: (Q, F)."""
     words: csr_array
     """Unit vectors, or zeros: (Q, K)."""
@@ -46,14 +46,14 @@ class Best(NamedTuple):
     """The best documents of each query, best first: (Q, k) each."""
 
     rows: Rows
-    topics: Cosines
+    features: Cosines
     """Cosines of features; 0 where they count for nothing."""
     words: Cosines
     """Cosines of words; 0 where they count for nothing."""
 
     def scores(self, weights: Weights) -> Cosines:
         """The sums they are ordered by."""
-        scores: Cosines = weights.topics * self.topics + weights.words * self.words
+        scores: Cosines = weights.features * self.features + weights.words * self.words
         return scores
 
 
@@ -70,15 +70,15 @@ def nearest(
     FloatingPointError tells that a document's features or words are no unit vector.
     """
     k = min(k, len(X) - len(excluded))
-    Q = len(queries.topics)
+    Q = len(queries.features)
     best = Best(np.full((Q, k), -1, np.int64), np.zeros((Q, k)), np.zeros((Q, k)))
     at_once = QUERIES_AT_ONCE
     if weights.words:  # whose scores are held for all documents at once
         at_once = min(at_once, max(1, SCORES_AT_ONCE // len(X)))
     for begin in range(0, Q if k else 0, at_once):
         part = slice(begin, begin + at_once)
-        some = Queries(queries.topics[part], queries.words[part])
-        places = Best(best.rows[part], best.topics[part], best.words[part])
+        some = Queries(queries.features[part], queries.words[part])
+        places = Best(best.rows[part], best.features[part], best.words[part])
         _fill(places, X, words, some, excluded, weights)
     return best
 
@@ -89,11 +89,11 @@ def _fill(
     """Put the best of a few queries into the places of `best`."""
     Q, k = best.rows.shape
     scores = np.full((Q, k), -2.0)  # below all scores: a place still to be taken
-    of_topics: Floats = np.float32(weights.topics) * queries.topics
+    of_features: Floats = np.float32(weights.features) * queries.features
     if weights.words:
         of_words = words.scores(queries.words * np.float32(weights.words))  # (Q, n)
     # Summed in any order, T products of unit vectors are off by at most T · 2^−24, as is the k-th
-    # best they are compared with: twice that. Weights, the sum of topics and words, and a cosine
+    # best they are compared with: twice that. Weights, the sum of features and words, and a cosine
     # above 1 by rounding, which counts as 1, add less than 8. The other 2 is for safety.
     terms = X.shape[1] + int(np.diff(queries.words.indptr).max(initial=0)) + 8
     margin = 4 * terms * 2.0**-24
@@ -101,11 +101,11 @@ def _fill(
     for begin in range(0, len(X), step):
         block = X[begin : begin + step]
         if not weights.words:
-            rough: Floats = of_topics @ block.T  # (Q, rows of the block)
+            rough: Floats = of_features @ block.T  # (Q, rows of the block)
         else:
             rough = of_words[:, begin : begin + step]
-            if weights.topics:
-                rough += of_topics @ block.T
+            if weights.features:
+                rough += of_features @ block.T
             else:
                 rough[rough == 0] = -np.inf  # only documents that share a word
         out = excluded[(excluded >= begin) & (excluded < begin + len(block))]
@@ -117,12 +117,12 @@ def _fill(
             # NaN comes along, for the exact cosines to find.
             rows = begin + np.flatnonzero(~(score < low - margin))
             if len(rows):
-                topics, shared = _exact(X, words, queries, i, rows, weights)
-                exact = weights.topics * topics + weights.words * shared
+                features, shared = _exact(X, words, queries, i, rows, weights)
+                exact = weights.features * features + weights.words * shared
                 found = np.concatenate([scores[i], exact])
                 order = np.argsort(-found, kind="stable")[:k]
                 scores[i] = found[order]
-                for whole, more in zip(best, (rows, topics, shared), strict=True):
+                for whole, more in zip(best, (rows, features, shared), strict=True):
                     whole[i] = np.concatenate([whole[i], more])[order]
 
 
@@ -137,20 +137,20 @@ def _reached(scores: Floats, k: int) -> float:
 def _exact(
     X: Floats, words: WordIndex, queries: Queries, i: int, rows: Rows, weights: Weights
 ) -> tuple[Cosines, Cosines]:
-    """Cosines of topics and of words in float64, of a query with some documents."""
-    topics, shared = np.zeros(len(rows)), np.zeros(len(rows))
-    query = queries.topics[i].astype(np.float64)
+    """Cosines of features and of words in float64, of a query with some documents."""
+    features, shared = np.zeros(len(rows)), np.zeros(len(rows))
+    query = queries.features[i].astype(np.float64)
     own = slice(queries.words.indptr[i], queries.words.indptr[i + 1])
     asked = np.zeros(queries.words.shape[1])
     asked[queries.words.indices[own]] = queries.words.data[own]
     for begin in range(0, len(rows), ROWS_AT_ONCE):
         part = slice(begin, begin + ROWS_AT_ONCE)
-        if weights.topics:
+        if weights.features:
             # Products of two float32 are exact, and all rows are summed alike.
-            topics[part] = (X[rows[part]] * query).sum(1)
+            features[part] = (X[rows[part]] * query).sum(1)
         if weights.words:
             shared[part] = words.exact(rows[part], asked)
-    for cosines, what in ((topics, "features"), (shared, "weights of words")):
+    for cosines, what in ((features, "features"), (shared, "weights of words")):
         if not (np.abs(cosines) < 1.001).all():
             raise FloatingPointError(f"its {what} are not unit vectors")
-    return topics.clip(-1, 1), shared.clip(-1, 1)
+    return features.clip(-1, 1), shared.clip(-1, 1)

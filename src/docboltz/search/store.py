@@ -21,14 +21,15 @@ from docboltz.search.vectors import Floats, checked_vectors, unit_vectors
 from docboltz.search.words import Rows, WordIndex
 from docboltz.search.writer import FEATURES, STORE
 
-By = Literal["both", "topics", "words"]
+By = Literal["both", "features", "words"]
 
-WORDS_PER_TOPIC_COSINE = 0.3
-"""What the words' cosine counts for beside that of topics. Chosen on validation documents of seven
-collections, whole ones and three or six of their words as queries: benchmarks/search_score.py."""
+WORDS_PER_FEATURE_COSINE = 0.3
+"""What the words' cosine counts for beside that of features. Chosen on validation documents of
+seven collections, whole ones and three or six of their words as queries:
+benchmarks/search_score.py."""
 WEIGHTS: dict[str, Weights] = {
-    "both": Weights(1 / (1 + WORDS_PER_TOPIC_COSINE), 1 - 1 / (1 + WORDS_PER_TOPIC_COSINE)),
-    "topics": Weights(1.0, 0.0),
+    "both": Weights(1 / (1 + WORDS_PER_FEATURE_COSINE), 1 - 1 / (1 + WORDS_PER_FEATURE_COSINE)),
+    "features": Weights(1.0, 0.0),
     "words": Weights(0.0, 1.0),
 }
 
@@ -44,9 +45,9 @@ class SearchStore:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     build_store(folder, 2, 2, blocks, model="doctest")
     ...     store = SearchStore.open(folder)
-    ...     best = store.search([[0, 5]], counts[[1]], k=2, by="topics")
+    ...     best = store.search([[0, 5]], counts[[1]], k=2, by="features")
     ...     hits = store.documents(best.rows[0])
-    >>> for hit, cosine in zip(hits, best.topics[0]):
+    >>> for hit, cosine in zip(hits, best.features[0]):
     ...     print(f"{cosine:.1f} {hit.id} {hit.text}")
     1.0 b Rain.
     0.8 a A goal.

@@ -6,6 +6,8 @@ likelihood of words chooses among starts, which the spread of features does not.
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
@@ -67,9 +69,13 @@ def start(
 def k_means(vectors: Floats, n_groups: int, seed: int) -> NDArray[np.int64]:
     """Groups of vectors by scikit-learn's k-means, from one start."""
     from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
 
     search = KMeans(n_groups, n_init=1, max_iter=30, random_state=seed, copy_x=False)
-    groups: NDArray[np.int64] = search.fit(vectors).labels_.astype(np.int64)
+    with warnings.catch_warnings():
+        # Of fewer different documents than groups some groups stay empty, as they should.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        groups: NDArray[np.int64] = search.fit(vectors).labels_.astype(np.int64)
     return groups
 
 

@@ -236,10 +236,10 @@ def note_of(history: History) -> str:
     """The last look in a few words.
 
     >>> note_of([{"update": 100, "data_activity": 0.423, "halves_found": 0.512}])
-    'topics on 42%, held-out halves found 51%'
+    'units on 42%, held-out halves found 51%'
     """
     phrases = {
-        "data_activity": "topics on {:.0%}",
+        "data_activity": "units on {:.0%}",
         "model_activity": "in chains {:.0%}",
         "travelled": "states travel {:.0%}",
         "halves_found": "held-out halves found {:.0%}",
