@@ -65,6 +65,9 @@ def topics(model: Path, json: bool, out: Path | None, **given: Any) -> None:
         print_json(answer.to_dicts())
     else:
         print_answer(answer, answer.title)
+    nowhere = int((text_model.tree.assignment.topic < 0).sum())
+    if nowhere:
+        remark(f"{count_of(nowhere, 'document')} in no topic: without a known word, or like none")
 
 
 def _show_units(model: TextModel, given: dict[str, Any], *, json: bool) -> None:
