@@ -50,11 +50,11 @@ class Trial(NamedTuple):
     seed: int
 
 
-def score(trial: Trial, *, counts: Path, part: str, topics: int, device: str) -> dict[str, float]:
+def score(trial: Trial, *, counts: Path, part: str, units: int, device: str) -> dict[str, float]:
     """Train and measure."""
     split = load_split(counts, trial.collection, part)
     model = OverReplicatedSoftmax(
-        topics, random_state=trial.seed, device=device, **RECIPES[trial.recipe]
+        units, random_state=trial.seed, device=device, **RECIPES[trial.recipe]
     )
     begin = time.perf_counter()
     model.fit(split.learn.counts)
@@ -107,7 +107,7 @@ def main() -> None:
     parser.add_argument("--validation", action="store_true", help="not the test documents")
     parser.add_argument("--only", nargs="*", default=[""], help="collections with this in the name")
     parser.add_argument("--recipes", nargs="*", default=list(RECIPES), choices=list(RECIPES))
-    parser.add_argument("--topics", type=int, default=128)
+    parser.add_argument("--units", type=int, default=128)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--device", default="auto")
@@ -121,7 +121,7 @@ def main() -> None:
         for seed in range(given.seeds)
     ]
     part = "validation" if given.validation else "test"
-    train = partial(score, counts=given.counts, part=part, topics=given.topics, device=given.device)
+    train = partial(score, counts=given.counts, part=part, units=given.units, device=given.device)
     results: dict[Trial, dict[str, float]] = {}
     for trial, measures in in_parallel(train, trials, given.workers):
         results[trial] = measures

@@ -43,7 +43,7 @@ class Trial(NamedTuple):
     seed: int
 
 
-def measure(trial: Trial, *, counts: Path, topics: int, device: str) -> dict[str, Any]:
+def measure(trial: Trial, *, counts: Path, units: int, device: str) -> dict[str, Any]:
     """Train, and predict documents that were not learnt from."""
     split = load_split(counts, trial.collection, "validation")
     recipe = RECIPES["density"]
@@ -61,9 +61,9 @@ def measure(trial: Trial, *, counts: Path, topics: int, device: str) -> dict[str
         "random_state": trial.seed,
         "device": device,
     }
-    model: OverReplicatedSoftmax | ReplicatedSoftmax = ReplicatedSoftmax(topics, **settings)
+    model: OverReplicatedSoftmax | ReplicatedSoftmax = ReplicatedSoftmax(units, **settings)
     if trial.latent_words:
-        model = OverReplicatedSoftmax(topics, latent_words=trial.latent_words, **settings)
+        model = OverReplicatedSoftmax(units, latent_words=trial.latent_words, **settings)
     begin = time.perf_counter()
     model.fit(split.learn.counts)
     seconds = time.perf_counter() - begin
@@ -83,7 +83,7 @@ def main() -> None:
     parser.add_argument("--decays", nargs="*", type=float, default=[1.2])
     parser.add_argument("--tuning-decays", nargs="*", type=float, default=[1e-5])
     parser.add_argument("--updates", nargs="*", type=int, default=[50_000])
-    parser.add_argument("--topics", type=int, default=128)
+    parser.add_argument("--units", type=int, default=128)
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--device", default="auto")
@@ -97,7 +97,7 @@ def main() -> None:
         for m in given.latent
         for seed in range(given.seeds)
     ]
-    train = partial(measure, counts=given.counts, topics=given.topics, device=given.device)
+    train = partial(measure, counts=given.counts, units=given.units, device=given.device)
     results = {}
     for trial, found in in_parallel(train, trials, given.workers):
         results[trial] = found

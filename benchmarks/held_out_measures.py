@@ -5,11 +5,11 @@
 
 On each development collection models are trained on the training part without its validation
 documents: four strengths of weight decay, each pretrained and then fine-tuned, and four more
-numbers of topics. Of each the validation documents give measures without their labels (the share of
+numbers of units. Of each the validation documents give measures without their labels (the share of
 their halves that find the other half among the nearest, the mean reciprocal rank and the mean
 logarithm of the rank of the other half, the perplexity of one half given the other) and with them
 (MAP and P@10). Prints how the former go with the latter, as means over the collections of their
-correlation within each; what the rule of `Validation` chooses; and the number of topics that the
+correlation within each; what the rule of `Validation` chooses; and the number of units that the
 rule of `docboltz tune` chooses, beside the best.
 """
 
@@ -47,7 +47,7 @@ class Trial(NamedTuple):
     """A model to train."""
 
     collection: str
-    topics: int = 128
+    units: int = 128
     strength: float = 1.0
     finetuning: int = 0
 
@@ -61,7 +61,7 @@ def measure(trial: Trial, *, counts: Path, device: str) -> dict[str, float]:
     decay = trial.strength * (usual.pretraining_.weight_decay or 0)
     tuned = recipe["finetuning"] if trial.finetuning else None
     model = OverReplicatedSoftmax(
-        trial.topics,
+        trial.units,
         pretraining=replace(recipe["pretraining"], weight_decay=decay),
         finetuning=tuned and replace(tuned, updates=trial.finetuning),
         random_state=0,
@@ -100,14 +100,14 @@ Found = dict[Trial, dict[str, float]]
 
 
 def print_correlations(found: Found, names: list[str]) -> None:
-    """How measures without labels go with those that need them, over models of 128 topics."""
+    """How measures without labels go with those that need them, over models of 128 units."""
     print("\n| mean (least) correlation | MAP | P@10 | MAP + P@10 |\n|---|---|---|---|")
     for measure in WITHOUT_LABELS:
         cells = []
         for wanted in (("MAP",), ("P@10",), WITH_LABELS):
             each = []
             for name in names:
-                rows = [m for t, m in found.items() if t.collection == name and t.topics == 128]
+                rows = [m for t, m in found.items() if t.collection == name and t.units == 128]
                 x = [row[measure] for row in rows]
                 y = [sum(row[w] for w in wanted) for row in rows]
                 each.append(np.corrcoef(x, y)[0, 1])
@@ -117,19 +117,19 @@ def print_correlations(found: Found, names: list[str]) -> None:
 
 def print_choices(found: Found, names: list[str]) -> None:
     """What the rules choose, and what that costs."""
-    print("\n| chosen | strength, updates | MAP P@10 | first, 128 topics | MAP by topics | tune |")
+    print("\n| chosen | strength, updates | MAP P@10 | first, 128 units | MAP by units | tune |")
     print("|---|---|---|---|---|---|")
     for name in names:
         own = {t: m for t, m in found.items() if t.collection == name}
         looks = [
             Look(t.strength, t.finetuning, m["halves_found"], -m["perplexity"])
             for t, m in own.items()
-            if t.topics == 128
+            if t.units == 128
         ]
         best = choose(sorted(looks, key=lambda k: (k.strength, k.finetuning)), Validation())
         chosen = own[Trial(name, 128, best.strength, best.finetuning)]
         first = own[Trial(name)]
-        sizes = {t.topics: m for t, m in own.items() if t.strength == 1 and not t.finetuning}
+        sizes = {t.units: m for t, m in own.items() if t.strength == 1 and not t.finetuning}
         enough = max(m["halves_found"] for m in sizes.values()) - TOLERANCE
         tuned = min(f for f, m in sizes.items() if m["halves_found"] >= enough)
         cells = [
@@ -155,7 +155,7 @@ def main() -> None:
     lengths = (600, 300, 0)
     trials = [
         *(Trial(n, 128, s, u) for u in lengths for s in STRENGTHS for n in names),
-        *(Trial(n, topics) for topics in reversed(SIZES) for n in names),
+        *(Trial(n, units) for units in reversed(SIZES) for n in names),
     ]
     train = partial(measure, counts=given.counts, device=given.device)
     found: Found = {}

@@ -44,7 +44,7 @@ def compare(model: docboltz.OverReplicatedSoftmax, arguments: argparse.Namespace
     p = model._parameters()
     survey = Survey(p, replicas=2, generator=torch.Generator(p.W.device).manual_seed(0))
     kind = type(model).__name__
-    print(f"{kind}, {model.n_components} topics, {p.n_words:,} words, {p.W.device}")
+    print(f"{kind}, {model.n_components} units, {p.n_words:,} words, {p.W.device}")
     print(
         f"annealing over the length: {seconds:.1f} s for {len(lengths)} lengths up to "
         f"{arguments.longest}, standard error at most {float(ours.error.max()):.2f} nats, at most "

@@ -42,7 +42,7 @@ SCORES = ("mean_average_precision", "precision_at_10", "classification")
 def trials(n_seeds: int, only: str, sources: Sources) -> list[Trial]:
     """The seeds of one model after the other."""
     every = [
-        Trial(model, Settings(s.topics, s.recipe, s.latent_words, seed=seed), measures, dataset)
+        Trial(model, Settings(s.units, s.recipe, s.latent_words, seed=seed), measures, dataset)
         for measures in [Measures(chooses_penalty=False)]
         for dataset, model, s in MODELS
         for seed in range(n_seeds)
@@ -52,8 +52,8 @@ def trials(n_seeds: int, only: str, sources: Sources) -> list[Trial]:
 
 def row(results: Results, trial: Trial) -> str:
     """Mean ± standard deviation of each measure; mean of the seconds."""
-    key = trial.dataset, trial.variant, trial.topics
-    cells = [f"{trial.dataset} {trial.variant} {trial.topics}"]
+    key = trial.dataset, trial.variant, trial.units
+    cells = [f"{trial.dataset} {trial.variant} {trial.units}"]
     for name in (*SCORES, "seconds.training"):
         stat = results.stat(*key, name)
         digits = 1 if name == "seconds.training" else 4
@@ -82,7 +82,7 @@ def main() -> None:
     print("\n| model | retrieval MAP | P@10 | accuracy or classification MAP | training, s |")
     print("|---|---|---|---|---|")
     results = Results(records)
-    for trial in {(t.dataset, t.variant, t.topics): t for t in chosen}.values():
+    for trial in {(t.dataset, t.variant, t.units): t for t in chosen}.values():
         print(row(results, trial))
 
 

@@ -48,7 +48,7 @@ def main() -> None:
             "search": ["search", str(model), f"{words[0]} {words[1]}"],
             "similar": ["similar", str(model), "42"],
             "words": ["words", str(model), words[0]],
-            "topics": ["topics", str(model), "--number", "10"],
+            "topics": ["topics", str(model)],
         }
         commands = {"bare": BARE, **{name: [*COMMAND, *ask] for name, ask in asked.items()}}
         times: dict[str, list[float]] = {name: [] for name in commands}

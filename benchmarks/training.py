@@ -52,7 +52,7 @@ def main() -> None:
 def draw_documents(
     n_documents: int, K: int, device: torch.device, *, block: int = 4096
 ) -> SparseCounts:
-    """Documents from a model of 64 topics with Zipf-like words."""
+    """Documents from a model of 64 units with Zipf-like words."""
     g = torch.Generator(device).manual_seed(0)
     rank = torch.arange(1, K + 1, device=device).float()
     b = -torch.log(rank + 10)

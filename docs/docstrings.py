@@ -2,7 +2,7 @@
 
 Parameters are described where numpydoc has their type, which stands in the signature anyway:
 
-    topics : number of topic units.
+    units : number of hidden units.
 
 What follows the colon is moved to the description's place, prose after a list goes before it, and
 examples become blocks of code.

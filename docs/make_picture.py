@@ -20,7 +20,7 @@ BESIDE = "doctor pain"
 N_HITS, N_TOPICS, N_WORDS = 4, 8, 7
 CHARACTERS = 76
 MARK = ("\x01", "\x02")
-INK, GREY, LINE, TOPICS, WORDS = "#1f2933", "#66727f", "#d8dee4", "#00897b", "#f2a33a"
+INK, GREY, LINE, FEATURES, WORDS = "#1f2933", "#66727f", "#d8dee4", "#00897b", "#f2a33a"
 STYLE = f"""
 text {{ font: 13px system-ui, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif; fill: {INK}; }}
 .title {{ font-weight: 600; font-size: 15px; }} .grey {{ fill: {GREY}; }}
@@ -76,23 +76,27 @@ def draw(model: docboltz.TextModel) -> str:
     for hit in model.search(QUERY, N_HITS):
         parts += [
             text(28, y, f"{hit.score:.2f}", "title"),
-            bar(74, y - 8, 220 * hit.topics, TOPICS),
-            bar(74 + 220 * hit.topics, y - 8, 220 * hit.words, WORDS),
+            bar(74, y - 8, 220 * hit.features, FEATURES),
+            bar(74 + 220 * hit.features, y - 8, 220 * hit.words, WORDS),
             text(566, y, escape(", ".join(hit.labels)), "grey small end"),
             *(text(28, y + 21 + 18 * n, line) for n, line in enumerate(snippet_lines(hit))),
         ]
         y += 84
     parts += [
-        bar(28, 421, 14, TOPICS),
+        bar(28, 421, 14, FEATURES),
         text(47, 428, "about the same things", "grey small"),
         bar(182, 421, 14, WORDS),
         text(201, 428, "the same words", "grey small"),
         text(566, 428, f"{len(model.store):,} posts, no labels used", "grey small end"),
     ]
 
-    parts.append(text(612, 36, f"{N_TOPICS} of {model.n_topics} topics", "title"))
-    for n, topic in enumerate(model.topics(N_TOPICS, words=6)):
-        parts.append(text(612, 63 + 23 * n, escape(" · ".join(topic.words))))
+    topics = sorted(model.topics(level=-1, words=5), key=lambda topic: -topic.share)
+    parts.append(text(612, 36, f"The largest of {len(topics)} topics", "title"))
+    for n, topic in enumerate(topics[:N_TOPICS]):
+        parts += [
+            text(612, 63 + 23 * n, escape(" · ".join(topic.words))),
+            text(974, 63 + 23 * n, f"{topic.share:.0%}", "grey small end"),
+        ]
 
     parts.append(text(612, 278, f"Expected beside “{escape(BESIDE)}”", "title"))
     expected = model.words(BESIDE, N_WORDS)
@@ -100,7 +104,7 @@ def draw(model: docboltz.TextModel) -> str:
         at = 303 + 20 * n
         parts += [
             text(612, at, escape(word.word)),
-            bar(700, at - 8, 180 * word.lift / max(w.lift for w in expected), TOPICS),
+            bar(700, at - 8, 180 * word.lift / max(w.lift for w in expected), FEATURES),
             text(974, at, f"{word.lift:.0f} × as often", "grey small end"),
         ]
     body = "\n".join(parts)
@@ -113,7 +117,7 @@ def draw(model: docboltz.TextModel) -> str:
 
 
 def fitted() -> docboltz.TextModel:
-    """The model of `docboltz demo`: 128 topics, 2,000 stems, seed 0."""
+    """The model of `docboltz demo`: 128 units, 2,000 stems, seed 0."""
     data = docboltz.load_dataset("20newsgroups")
     return docboltz.TextModel.fit(
         data.train,

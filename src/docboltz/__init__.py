@@ -1,4 +1,4 @@
-"""Topic features, search and honest likelihoods for documents with the Over-Replicated Softmax."""
+"""Topics, features, search and honest likelihoods for texts with the Over-Replicated Softmax."""
 
 import os
 from importlib import import_module

@@ -68,7 +68,7 @@ def load_model(path: StrPath, kind: Bundle = MODEL) -> tuple[Arrays, dict[str, A
 
 
 def require_parameters(arrays: Arrays) -> None:
-    """Raise KeyError or ValueError unless these are what training makes: F topics, K words."""
+    """Raise KeyError or ValueError unless these are what training makes: F units, K words."""
     F, K = arrays["components"].shape
     sizes: dict[str, tuple[int, ...]] = {"components": (F, K), "intercept_hidden": (F,)}
     sizes |= {"intercept_visible": (K,), "word_frequency": (K,)}

@@ -353,7 +353,7 @@ class Density:
 
 
 def _require_method(method: str, others: tuple[str, str], n_topics: int, owner: str) -> None:
-    """Require one of the methods, and not to sum over more topic states than fit into memory."""
+    """Require one of the methods, and not to sum over more states than fit into memory."""
     one, other = map(repr, others)
     known = method in ("exact", *others)
     require(known, owner, "method", f"'exact', {one}, {other} or None", method)

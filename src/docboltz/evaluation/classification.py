@@ -149,7 +149,7 @@ def _predict(
     """The likeliest label of each test document.
 
     scikit-learn's solver, not one like `fit_logistic`: for 11,293 documents of 20 kinds and 512
-    topic features it takes 0.6 s on one core at C = .01 and 1.3 s at 1, where L-BFGS in torch took
+    features it takes 0.6 s on one core at C = .01 and 1.3 s at 1, where L-BFGS in torch took
     1.9 s and 3.9 s for an accuracy within .003.
     """
     classifier = LogisticRegression(C=C, max_iter=1000, tol=1e-3).fit(X, known)

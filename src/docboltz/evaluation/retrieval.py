@@ -115,7 +115,7 @@ def evaluate_retrieval(
     Features are arrays or sparse matrices; sparse ones are never made dense, and are multiplied on
     the CPU. Labels are names (n,) and (Q,), or for several labels a document 0/1 matrices (n, L)
     and (Q, L), dense or sparse: the ranking is then measured for each label of the query. `center`
-    subtracts the database's mean features first, which helps where topics are often on. `ks` are
+    subtracts the database's mean features first, which helps where units are often on. `ks` are
     the ranks to measure precision down to. `device` is where the ranking runs: 'cpu', 'cuda' or
     'auto'.
 

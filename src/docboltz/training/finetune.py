@@ -47,7 +47,7 @@ class Finetuning(ShortRepr):
     batch_size: int = 512
     """Documents per update (all of them, where the corpus is smaller)."""
     learning_rate: float | None = None
-    """Adam's step in the first update. None is 5e-4, less for more than 128 topics: 2e-4 for 512
+    """Adam's step in the first update. None is 5e-4, less for more than 128 units: 2e-4 for 512
     and so on, falling as F^(−2/3)."""
     halve_after: float = 2000
     """The update at which the rate has fallen to half."""
@@ -57,7 +57,7 @@ class Finetuning(ShortRepr):
     mean_field_steps: int = 5
     """Steps of the positive phase, from fast inference."""
     gibbs_steps: int = 0
-    """Gibbs steps after them, on topics and latent words; 0 takes the mean field as it is."""
+    """Gibbs steps after them, on units and latent words; 0 takes the mean field as it is."""
     sweeps: int = 3
     """Sweeps of the chains for each update."""
     chains: Literal["pool", "data"] = "pool"

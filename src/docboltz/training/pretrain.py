@@ -47,7 +47,7 @@ class Pretraining(ShortRepr):
     """Documents per update (all of them, where the corpus is smaller)."""
     learning_rate: float | None = None
     """ε0, the rate of the first update. None is 0.3 / (D Σ_k f_k²) for word frequencies f and the
-    mean of D, at most 1.5: a step changes what a document says to its topics by about
+    mean of D, at most 1.5: a step changes what a document says to its units by about
     D Σ_k f_k² times the rate, and may not throw them from one end to the other."""
     halve_after: float = 10_000
     """T in ε0 / (1 + t/T): the update at which the rate has fallen to half."""
@@ -66,11 +66,11 @@ class Pretraining(ShortRepr):
     averaged: float = 0.3
     """Share of the updates, the last ones, whose weights are averaged; 0 keeps the last weights."""
     sparsity: float | None = None
-    """Weight of the sparsity penalty Σ_j KL(target ‖ mean activity of topic j); 0 is none. None is
-    ((F − 128)/256)² for F > 128 topics, at most 1, which large models need and small ones suffer
+    """Weight of the sparsity penalty Σ_j KL(target ‖ mean activity of unit j); 0 is none. None is
+    ((F − 128)/256)² for F > 128 units, at most 1, which large models need and small ones suffer
     from, and 0 without latent words."""
     sparsity_target: float = 0.1
-    """Share of documents that should switch a topic on."""
+    """Share of documents that should switch a unit on."""
     initial_scale: float = 0.01
     """Standard deviation of W before the first update."""
 
@@ -103,7 +103,7 @@ class Pretraining(ShortRepr):
         check("sparsity_target", "a number between 0 and 1", ok, float)
 
     def completed(self, n_topics: int, documents: Documents) -> Pretraining:
-        """Choose what None leaves open, for so many topics and these documents, and make no more
+        """Choose what None leaves open, for so many units and these documents, and make no more
         updates than there may be passes through them."""
         f, latent = word_frequency(documents.counts), bool((documents.d > documents.n).any())
         n, updates = len(documents), self.updates
