@@ -20,7 +20,7 @@ FOLDER = Path(__file__).parent / "reference" / "commands"
 WIDTH = 110
 GUIDES = {
     "fit": "search.md",
-    "topics": "search.md",
+    "topics": "topics.md",
     "search": "search.md",
     "similar": "search.md",
     "words": "search.md",

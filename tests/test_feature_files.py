@@ -1,14 +1,16 @@
 """Features and topics in files."""
 
 import csv
+import shutil
 
 import numpy as np
 import pytest
 from pyarrow import parquet
 
+import docboltz
 from docboltz import OverReplicatedSoftmax, Pretraining
 from docboltz.corpus.document import Document
-from docboltz.errors import InvalidCorpus, InvalidParameter
+from docboltz.errors import EmptyDocumentsWarning, InvalidCorpus, InvalidParameter
 from docboltz.text_model import TextModel
 
 DOCUMENTS = [
@@ -113,3 +115,16 @@ def test_an_old_file_stays_until_the_new_one_is_whole(text_model, tmp_path, monk
         text_model.save_features(DOCUMENTS, file)
     assert file.read_text() == "old"
     assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_model_without_documents_has_features_and_no_topics(text_model, tmp_path):
+    text_model.save(tmp_path / "model")
+    for folder in ("search", "topics"):
+        shutil.rmtree(tmp_path / "model" / folder)
+    model = docboltz.open(tmp_path / "model")
+    with pytest.warns(EmptyDocumentsWarning, match="no documents to find topics in"):
+        model.save_features(DOCUMENTS, tmp_path / "f.csv")
+    rows = list(csv.DictReader((tmp_path / "f.csv").open(encoding="utf-8")))
+    assert {row["topic"] for row in rows} == {"-1"}
+    model.save_features(DOCUMENTS, tmp_path / "f.npy")
+    assert np.load(tmp_path / "f.npy").shape == (5, 3)

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from docboltz.corpus.counts import Corpus
 from docboltz.corpus.readers import as_documents
-from docboltz.errors import InvalidParameter, require
+from docboltz.errors import EmptyDocumentsWarning, InvalidParameter, require, warn_user
 from docboltz.files import replacing
 from docboltz.indexing import BLOCK_DOCUMENTS, count_documents
 from docboltz.progress import progress_bar
@@ -50,17 +51,29 @@ def save_features(
     known = inference in (None, "fast", "mean_field")
     require(known, "save_features", "inference", "'fast' or 'mean_field'", inference)
     transform = model.estimator.transform
+    has_topics = out.suffix != ".npy" and model.has_topics
+    if out.suffix != ".npy" and not has_topics:
+        warn_user(
+            "The model has no documents to find topics in, so all are -1: index some.",
+            EmptyDocumentsWarning,
+        )
     stream = as_documents(documents, "TextModel.save_features", model.reading)
     how = {"analysis": model.analysis, "vocabulary": model.vocabulary}
     with replacing(out) as file:  # a place that cannot be written is found before the work
         corpus = count_documents(stream, None, verbose=verbose, **how)
         with progress_bar("Inferring", "documents", shown=verbose) as update:
 
+            def assign(counts: csr_array) -> Assignment:
+                if has_topics:
+                    return model.assign_counts(counts)
+                n = counts.shape[0]
+                return Assignment(np.full(n, -1), np.zeros(n, np.float32))
+
             def blocks() -> Blocks:
                 for begin in range(0, len(corpus), BLOCK_DOCUMENTS):
                     rows = slice(begin, min(begin + BLOCK_DOCUMENTS, len(corpus)))
                     counts = corpus.counts[rows]
-                    yield rows, transform(counts, inference), model.assign_counts(counts)
+                    yield rows, transform(counts, inference), assign(counts)
                     update(rows.stop, len(corpus))
 
             write(file, corpus, model.n_units, blocks())

@@ -155,6 +155,14 @@ class TopicVerbs(Asking):
         return self._tree
 
     @property
+    def has_topics(self) -> bool:
+        """Whether topics are known, or can be found in a collection."""
+        try:
+            return len(self.tree.numbers) > 0
+        except (InvalidModelFile, InvalidParameter):  # no documents to find them in
+            return False
+
+    @property
     def _collection(self) -> Collection:
         return Collection(self.store, self.vocabulary, self.analysis, self._light)
 
