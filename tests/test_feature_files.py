@@ -124,7 +124,7 @@ def test_a_model_without_documents_has_features_and_no_topics(text_model, tmp_pa
     model = docboltz.open(tmp_path / "model")
     with pytest.warns(EmptyDocumentsWarning, match="no documents to find topics in"):
         model.save_features(DOCUMENTS, tmp_path / "f.csv")
-    rows = list(csv.DictReader((tmp_path / "f.csv").open(encoding="utf-8")))
+    rows = list(csv.DictReader((tmp_path / "f.csv").read_text("utf-8").splitlines()))
     assert {row["topic"] for row in rows} == {"-1"}
     model.save_features(DOCUMENTS, tmp_path / "f.npy")
     assert np.load(tmp_path / "f.npy").shape == (5, 3)

@@ -43,7 +43,7 @@ def test_documents_without_labels_have_topics_and_no_retrieval():
     split = split_of(sentences(labels=0))
     found = attempt(Trial("rs", FEW, Measures(topics=5)), split, "cpu")
     assert (found.status, found.mean_average_precision) == ("done", None)
-    assert len(found.topics.words) == 5
+    assert 2 <= len(found.topics.words) <= 5
     assert found.topics.agreement is None
 
 

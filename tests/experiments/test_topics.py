@@ -10,16 +10,28 @@ from docboltz.evaluation.topic_words import topic_coherence, topic_words, word_i
 from docboltz.experiments.topics import group_documents, measure_topics, usual_number
 from tests.corpus.splits import corpus_of, sentences, split_of, tiny_split
 
+WORDLESS = csr_array((4, 2))
+"""Counts, for those that do not look at words."""
+
+
+def test_our_topics_are_those_of_the_package():
+    """Of features that say nothing, and words that say everything."""
+    counts = csr_array(np.repeat([[3, 1, 0, 0], [0, 0, 1, 2]], 20, axis=0))
+    features = np.random.default_rng(0).random((40, 5))
+    found = group_documents(features, counts, 2, "topics", 0)
+    assert {*found[:20]} != {*found[20:]}
+    assert len({*found[:20]}) == len({*found[20:]}) == 1
+
 
 def test_own_topics_are_the_largest_features():
     shares = np.array([[0.2, 0.8], [0.6, 0.4], [0.0, 0.0]])
-    assert group_documents(shares, 2, "own", 0).tolist() == [1, 0, -1]
+    assert group_documents(shares, WORDLESS, 2, "own", 0).tolist() == [1, 0, -1]
 
 
 @pytest.mark.parametrize("kind", [np.asarray, csr_array])
 def test_directions_make_groups_and_lengths_do_not(kind):
     features = np.array([[1, 0], [90, 1], [0, 2], [1, 80]], float)
-    found = group_documents(kind(features), 2, "uncentred", 0)
+    found = group_documents(kind(features), WORDLESS, 2, "uncentred", 0)
     assert found[0] == found[1] != found[2] == found[3]
 
 
@@ -27,12 +39,12 @@ def test_the_mean_may_be_taken_off():
     """What all documents have in common would make one direction of them."""
     away = np.array([1000.0, 0.0])
     features = away + np.array([[0, 1.0], [0, 3], [0, -1], [0, -3]])
-    found = group_documents(features, 2, "centred", 0)
+    found = group_documents(features, WORDLESS, 2, "centred", 0)
     assert found[0] == found[1] != found[2] == found[3]
 
 
 def test_no_more_groups_than_documents():
-    assert sorted(group_documents(np.eye(3), 20, "uncentred", 0)) == [0, 1, 2]
+    assert sorted(group_documents(np.eye(3), WORDLESS, 20, "uncentred", 0)) == [0, 1, 2]
 
 
 def test_topics_are_measured_from_the_groups_alone():

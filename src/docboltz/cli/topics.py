@@ -65,6 +65,8 @@ def topics(model: Path, json: bool, out: Path | None, **given: Any) -> None:
         print_json(answer.to_dicts())
     else:
         print_answer(answer, answer.title)
+    if given["number"] is not None and len(text_model.tree.numbers) < given["number"]:
+        remark(f"No more than {len(text_model.tree.numbers)} topics have documents.")
     nowhere = int((text_model.tree.assignment.topic < 0).sum())
     if nowhere:
         remark(f"{count_of(nowhere, 'document')} in no topic: without a known word, or like none")

@@ -32,10 +32,11 @@ STEPS = 15
 def find_topics(
     vectors: Floats, presence: csr_array, n_topics: int, *, seed: int = 0, starts: int = STARTS
 ) -> TopicMixture:
-    """The best of several mixtures of `n_topics`, the largest topic first.
+    """The best of several mixtures of `n_topics`, or of fewer where some have no document.
 
     `vectors` (n, F) are unit vectors of centred features, `presence` (n, K) has 1 for each word of
-    a document. Documents without a word, and more topics than documents, are left out.
+    a document. The largest topic comes first. Documents without a word, and more topics than
+    documents, are left out.
     """
     with_words = np.flatnonzero(np.diff(presence.indptr) > 0)
     rng = np.random.default_rng(seed)
@@ -80,8 +81,10 @@ def k_means(vectors: Floats, n_groups: int, seed: int) -> NDArray[np.int64]:
 
 
 def by_size(found: TopicMixture, vectors: Floats, presence: csr_array) -> TopicMixture:
-    """The same topics, those of most documents first."""
-    order = np.argsort(-_all_statistics(found, vectors, presence).documents, kind="stable")
+    """The same topics, those of most documents first and those of none left out."""
+    topic = found.assign(vectors, presence).topic
+    sizes = np.bincount(topic[topic >= 0], minlength=found.n_topics)
+    order = np.argsort(-sizes, kind="stable")[: max(1, np.count_nonzero(sizes))]
     return TopicMixture(found.directions[order], found.words[:, order], found.prior[order])
 
 
