@@ -16,8 +16,10 @@ import argparse
 import resource
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.cluster import KMeans
@@ -27,9 +29,11 @@ from docboltz import OverReplicatedSoftmax
 from docboltz.baselines import LatentDirichletAllocation
 from docboltz.evaluation.groups import compare_groups, stability
 from docboltz.evaluation.topic_words import topic_coherence, topic_diversity
+from docboltz.plots import COLOURS, GREY, HEIGHT, MARKERS, WIDTH, save
 from docboltz.search.vectors import unit_vectors
 from docboltz.topics.calibration import calibrated, opinions
 from docboltz.topics.grouping import find_topics
+from docboltz.topics.mixture import TopicMixture
 from docboltz.topics.naming import choose_words, word_scores
 from docboltz.topics.number import choose_number
 
@@ -58,19 +62,49 @@ def words_measured(groups: Integers, presence: csr_array, k: int = 10) -> tuple[
     return float(topic_coherence(full, presence, smoothing=0).mean()), topic_diversity(full)
 
 
-def calibration_error(topics, vectors, presence) -> float:  # type: ignore[no-untyped-def]
-    """Mean difference, over ten bins, of probability and agreement of mixtures found elsewhere."""
+class Bins(NamedTuple):
+    """How sure documents' topics are, in ten bins, and how often other mixtures agree."""
+
+    probability: NDArray[np.float64]
+    agreement: NDArray[np.float64]
+    documents: NDArray[np.int64]
+
+    @property
+    def error(self) -> float:
+        """Mean difference of the two."""
+        return float(np.average(np.abs(self.probability - self.agreement), weights=self.documents))
+
+
+def agreement(topics: TopicMixture, vectors: NDArray[np.float32], presence: csr_array) -> Bins:
+    """Probabilities beside the agreement of mixtures that calibration has not seen."""
     found = topics.assign(vectors, presence)
     heard = list(opinions(topics, vectors, presence, seed=12345))
     p = np.concatenate([found.probability[o.rows] for o in heard])
     agreed = np.concatenate([found.topic[o.rows] == o.topic for o in heard])
-    place = np.minimum((10 * p).astype(int), 9)
-    gaps = [abs(agreed[place == b].mean() - p[place == b].mean()) for b in np.unique(place)]
-    return float(np.average(gaps, weights=np.bincount(place)[np.unique(place)]))
+    place = np.unique(np.minimum((10 * p).astype(int), 9), return_inverse=True)[1]
+    n = np.bincount(place)
+    return Bins(np.bincount(place, p) / n, np.bincount(place, agreed) / n, n)
 
 
-def collection(name: str, seeds: int, counts: Path, kept: Path) -> dict[str, list[float]]:
-    """All measures of a collection, one value a seed."""
+def draw(bins: dict[str, Bins], out: Path) -> None:
+    """Agreement by probability, a line a collection; on the diagonal they are equal."""
+    figure = Figure((WIDTH, HEIGHT), layout="constrained", facecolor="white")
+    axes = figure.subplots()
+    axes.plot([0, 1], [0, 1], color=GREY, linewidth=1)
+    for number, (name, found) in enumerate(bins.items()):
+        often = found.documents >= 30
+        style = {"color": COLOURS[number % 7], "marker": MARKERS[number % 8], "markersize": 4}
+        axes.plot(found.probability[often], found.agreement[often], label=name, **style)
+    axes.set_xlabel("Probability of the topic")
+    axes.set_ylabel("Others agree")
+    axes.legend(fontsize=7, frameon=False)
+    save(figure, out)
+
+
+def collection(
+    name: str, seeds: int, counts: Path, kept: Path, seen: dict[str, Bins]
+) -> dict[str, list[float]]:
+    """All measures of a collection, one value a seed; `seen` gets the first seed's bins."""
     split = load_split(counts, name, "test").learn
     labels, T = split.labels, split.labels.shape[1]
     presence = csr_array((split.counts > 0).astype(np.float32))
@@ -94,7 +128,9 @@ def collection(name: str, seeds: int, counts: Path, kept: Path) -> dict[str, lis
         own = topics.assign(vectors, presence).topic
         note("accuracy", compare_groups(own, labels).accuracy)
         note("NMI", compare_groups(own, labels).nmi)
-        note("calibration error", calibration_error(topics, vectors, presence))
+        bins = agreement(topics, vectors, presence)
+        note("calibration error", bins.error)
+        seen.setdefault(name, bins)
         number = choose_number(vectors, presence, seed=seed)
         note("number found", number)
         groups = find_topics(vectors, presence, number, seed=seed).assign(vectors, presence).topic
@@ -156,18 +192,22 @@ def main() -> None:
     parser.add_argument("--features", type=Path, default=Path("features"), help="kept there")
     parser.add_argument("--only", nargs="*", default=[*FIVE, NEWSGROUPS])
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--picture", type=Path, help="draws how sure topics are: a .svg file")
     parser.add_argument("--speed", action="store_true", help="only that, with made-up documents")
     given = parser.parse_args()
     if given.speed:
         speed(1_000_000, 128, 5000)
         return
-    every = {}
+    every: dict[str, dict[str, list[float]]] = {}
+    bins: dict[str, Bins] = {}
     for name in given.only:
-        every[name] = collection(name, given.seeds, given.counts, given.features)
+        every[name] = collection(name, given.seeds, given.counts, given.features, bins)
         print(f"\n| {name} | mean | each seed |\n|---|---|---|")
         for what, values in every[name].items():
             each = " ".join(f"{value:.3f}" for value in values)
             print(f"| {what} | {np.mean(values):.3f} | {each} |", flush=True)
+    if given.picture:
+        draw(bins, given.picture)
     five = [every[name] for name in FIVE if name in every]
     if five:
         gain = [np.mean(m["accuracy"]) - np.mean(m["accuracy, k-means"]) for m in five]
