@@ -45,6 +45,8 @@ from docboltz.indexing import (
 )
 from docboltz.progress import remark
 from docboltz.storage import CHECKPOINT, MODEL, save_model
+from docboltz.topic_verbs import FOLDER
+from docboltz.topics.topic_tree import TOPICS
 from docboltz.training.recipes import find_recipe, with_updates
 from docboltz.training.validation import Validation
 
@@ -122,10 +124,12 @@ def fit(
             "interrupted": stopped is not None,
             "vocabulary": list(corpus.vocabulary.words),
             "forms": list(corpus.vocabulary.forms),
+            "columns": _columns(stream),
             "units": [unit.to_dict() for unit in describe_units(estimator, corpus)],
         }
         if out is not None:
             save_model(out, arrays, settings)
+            TOPICS.remove(out / FOLDER)  # of the model that was there
         model = cls(arrays, settings, path=out, estimator=estimator)
         if state is not None:
             state.remove()  # not before the model is on disk
@@ -232,6 +236,13 @@ def _reading(documents: Documents) -> ReadOptions:
     if documents.options.text is not None or len(columns) != 1:
         return documents.options
     return replaced(documents.options, text=columns.pop())
+
+
+def _columns(documents: Documents) -> dict[str, str | None]:
+    """Names of the columns that labels and dates came from, if all files have the same."""
+    read = [way.columns for way in documents.report.read_as if way.columns is not None]
+    names = {kind: {getattr(columns, kind) for columns in read} for kind in ("label", "date")}
+    return {kind: each.pop() if len(each) == 1 else None for kind, each in names.items()}
 
 
 def _too_few(documents: Documents) -> InvalidCorpus | None:

@@ -261,7 +261,9 @@ def _finish(axes: Axes) -> None:
 
 
 def _cut(name: str) -> str:
-    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+    """A name that fits, in which no dollar sign begins a formula."""
+    cut = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+    return cut.replace("$", r"\$")
 
 
 def _legend(figure: Figure, axes: Axes, columns: int = LONG_LEGEND) -> None:

@@ -165,11 +165,11 @@ class TextModel(TopicVerbs):
         target = Path(folder).absolute()
         if self._has_store():
             self.store.copy_to(target / SEARCH)
-        tree = self.tree if self._has_store() else None
+        tree = self._own_tree()
         save_model(target, self._arrays, self._settings)
         self.path, self._store, self._temporary = target, None, None
-        self._tree = tree
-        self._save_tree()
+        if tree is not None:
+            self._keep(tree)
 
     @property
     def estimator(self) -> TopicModel:
@@ -271,13 +271,13 @@ class TextModel(TopicVerbs):
         from docboltz.indexing import index_documents, look_for_topics
 
         self.estimator.set_params(verbose=verbose)  # finds a missing device before the work
-        tree = self._saved_tree() if self._has_store() else None
+        tree = self._own_tree()
         corpus = index_documents(self, documents, self.make_store_folder(), verbose=verbose)
         self._store = None
         if tree is None:
             look_for_topics(self, verbose=verbose)
         else:
-            self._keep(tree.on(self._collection))
+            self._keep(tree.on(self._collection, keep_words=True))
         return corpus
 
     def make_store_folder(self) -> Path:
@@ -302,7 +302,8 @@ class TextModel(TopicVerbs):
 
     def __getstate__(self) -> dict[str, Any]:
         """What a copy or a pickle needs; maps of files and a temporary folder are not copied."""
-        return {**vars(self), "_store": None, "_temporary": None}
+        tree = None if self.path is not None else self._tree  # that of a folder is read again
+        return {**vars(self), "_store": None, "_temporary": None, "_tree": tree}
 
 
 def open(folder: StrPath, *, device: str = "auto") -> TextModel:

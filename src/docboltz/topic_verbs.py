@@ -14,7 +14,13 @@ import numpy as np
 
 from docboltz.answers import Topics
 from docboltz.asking import Asking
-from docboltz.errors import InvalidModelFile, InvalidParameter, require, require_count
+from docboltz.errors import (
+    InvalidModelFile,
+    InvalidParameter,
+    is_whole,
+    require,
+    require_count,
+)
 from docboltz.search.vectors import unit_vectors
 from docboltz.topics.description import Collection
 from docboltz.topics.mixture import Assignment
@@ -52,15 +58,16 @@ class TopicVerbs(Asking):
         require_count(words, "TextModel.topics", "words")
         if number is not None:
             require_count(number, "TextModel.topics", "number")
-            if len(self.tree.numbers) != number:
+            known = self._saved_tree()
+            if known is None or number not in (known.asked, known.n_topics):
                 self.find_topics(number, replace=replace)
         tree = self.tree
         levels = range(1 + max(topic.level for topic in tree.topics))
         wanted = list(levels)
         if level is not None:
-            known = isinstance(level, int) and -len(levels) <= level < len(levels)
+            there = is_whole(level) and -len(levels) <= level < len(levels)
             expected = f"a level from 0 to {len(levels) - 1}, or −1"
-            require(known, "TextModel.topics", "level", expected, level)
+            require(there, "TextModel.topics", "level", expected, level)
             wanted = [levels[level]]
         return tree.shown(wanted, words)
 
@@ -68,7 +75,8 @@ class TopicVerbs(Asking):
         self, number: int | None = None, *, replace: bool = False, progress: Progress | None = None
     ) -> None:
         """Look for topics in the collection anew; without a `number` as many as it has."""
-        if not replace and self._saved_tree() is not None and self.tree.edited:
+        known = None if replace else self._saved_tree()
+        if known is not None and known.edited:
             raise InvalidParameter(
                 "The topics were changed by hand, and others would replace them.",
                 hint="Add {replace=True} to let them.",
@@ -92,10 +100,10 @@ class TopicVerbs(Asking):
             block = counts[begin : begin + BLOCK_DOCUMENTS].astype(np.float32)
             vectors = unit_vectors(self._features(block), mean)
             block.data[:] = 1
-            parts.append(tree.mixture.assign(vectors, block))
+            parts.append(tree.mixture.assign(vectors, block, tree.numbers))
         topic = np.concatenate([part.topic for part in parts])
         probability = np.concatenate([part.probability for part in parts])
-        return Assignment(np.append(tree.numbers, -1)[topic], probability)
+        return Assignment(topic, probability)
 
     def topics_by(self, column: str = "label", period: Period | None = None) -> Shares:
         """The share of each topic by label, or over time by date.
@@ -103,8 +111,9 @@ class TopicVerbs(Asking):
         `column` is "label" or "date", or what that column was called; `period` "day", "month" or
         "year", found by itself if it is not given.
         """
-        names = {"label": {"label", "labels", self.reading.label}}
-        names["date"] = {"date", self.reading.date}
+        found = self._settings["text"]["columns"]
+        names = {"label": {"label", "labels", self.reading.label, found["label"]}}
+        names["date"] = {"date", self.reading.date, found["date"]}
         what = next((kind for kind, known in names.items() if column in known), None)
         expected = " or ".join(repr(n) for known in names.values() for n in known if n)
         require(what is not None, "TextModel.topics_by", "column", expected, column)
@@ -128,19 +137,22 @@ class TopicVerbs(Asking):
 
     def rename_topic(self, number: int, name: str) -> None:
         """Call a topic by another name; "" for the name that its words make."""
-        self._keep(self.tree.rename(number, name).on(self._collection))
+        self._keep(self.tree.rename(number, name))
 
     def merge_topics(self, numbers: Sequence[int]) -> None:
         """Make one topic of several; it keeps the number of the first."""
-        self._keep(self.tree.merge(numbers, self._collection).on(self._collection))
+        self._keep(self.tree.merge(numbers, self._collection))
 
     def split_topic(self, number: int, into: int = 2) -> None:
-        """Make several topics of one; the largest keeps its number, the others get new ones."""
-        self._keep(self.tree.split(number, self._collection, into).on(self._collection))
+        """Make several topics of one; the largest keeps its number, the others get new ones.
+
+        A merged topic comes apart into those it was made of, however many.
+        """
+        self._keep(self.tree.split(number, self._collection, into))
 
     def hide_words(self, words: Sequence[str]) -> None:
         """Show words no more among those of a topic."""
-        self._keep(self.tree.hide(words).on(self._collection))
+        self._keep(self.tree.hide(words, self._collection))
 
     # ---- kept ----
 
@@ -157,10 +169,13 @@ class TopicVerbs(Asking):
     @property
     def has_topics(self) -> bool:
         """Whether topics are known, or can be found in a collection."""
-        try:
-            return len(self.tree.numbers) > 0
-        except (InvalidModelFile, InvalidParameter):  # no documents to find them in
-            return False
+        folder = self._topics_folder
+        saved = folder is not None and TOPICS.exists(folder)
+        return saved or self._tree is not None or self._has_store()
+
+    def _has_store(self) -> bool:
+        """Tell whether there is a collection of this model."""
+        raise NotImplementedError
 
     @property
     def _collection(self) -> Collection:
@@ -180,13 +195,23 @@ class TopicVerbs(Asking):
             same = store == self.store.opened.build
         except InvalidModelFile:  # without documents there are still topics
             return tree
-        return tree if same else tree.on(self._collection)
+        return tree if same else tree.on(self._collection, keep_words=True)
+
+    def _own_tree(self) -> TopicTree | None:
+        """The topics that are known, or None where there are none or those of another model."""
+        folder = self._topics_folder
+        saved = self._tree is None and folder is not None and TOPICS.exists(folder)
+        if saved and TOPICS.open(folder or "").content.get("model") != self.fingerprint:
+            return None
+        return self._saved_tree()
 
     def _keep(self, tree: TopicTree) -> None:
-        self._tree = tree
-        self._save_tree()
-
-    def _save_tree(self) -> None:
+        """Save topics, then take them: what cannot be saved changes nothing."""
         folder = self._topics_folder
-        if folder is not None and self._tree is not None:
-            self._tree.save(folder, self.fingerprint, self.store.opened.build)
+        if folder is not None:
+            try:
+                build = self.store.opened.build
+            except InvalidModelFile:  # without documents there are still topics
+                build = ""
+            tree.save(folder, self.fingerprint, build)
+        self._tree = tree

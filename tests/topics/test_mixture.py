@@ -8,7 +8,13 @@ from scipy.sparse import csr_array
 from scipy.special import iv
 from scipy.stats import vonmises_fisher
 
-from docboltz.topics.mixture import FEATURES_WEIGHT, mixture_of, normalised, tally
+from docboltz.topics.mixture import (
+    FEATURES_WEIGHT,
+    _log_density_at_0,
+    mixture_of,
+    normalised,
+    tally,
+)
 
 from .worlds import world
 
@@ -50,6 +56,8 @@ def test_scores_are_log_ratios_of_densities(fitted):
 def test_the_density_is_a_ratio_to_the_uniform_one_where_bessel_functions_vanish():
     """κ far below F: I_ν(κ) is 0 in float64, and the density is nearly uniform."""
     assert iv(500, 1.0) == 0
+    assert _log_density_at_0(5.0, 500) == pytest.approx(-(5.0**2) / 1000, rel=0.01)
+    assert _log_density_at_0(300.0, 2048) == pytest.approx(-(300.0**2) / 4096, rel=0.02)
     vectors = np.random.default_rng(0).normal(size=(50, 1002)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     presence = csr_array(np.ones((50, 2), np.float32))
@@ -99,3 +107,12 @@ def test_normalised_rows_sum_to_1_however_large():
     logs, total = normalised(np.array([[1000.0, 1001.0], [-5.0, -5.0]], np.float32))
     np.testing.assert_allclose(np.exp(logs).sum(1), 1, rtol=1e-6)
     np.testing.assert_allclose(total, [1001 + np.log1p(np.exp(-1)), -5 + np.log(2)], rtol=1e-6)
+
+
+def test_topics_of_one_number_are_one_topic(fitted):
+    vectors, presence, _, mixture = fitted
+    apart = np.exp(mixture.log_probabilities(vectors, presence))
+    found = mixture.assign(vectors, presence, np.array([7, 3, 7, 5]))
+    together = np.stack([apart[:, 1], apart[:, 3], apart[:, 0] + apart[:, 2], apart[:, 4]], axis=1)
+    assert np.array_equal(found.topic, np.array([3, 5, 7, -1])[together.argmax(1)])
+    np.testing.assert_allclose(found.probability, together.max(1), rtol=1e-5)

@@ -80,7 +80,7 @@ def fit(
                 "without_words": model.store.n_wordless,
                 "vocabulary": len(model.vocabulary),
                 "units": units,
-                "topics": len(model.tree.numbers),
+                "topics": model.tree.n_topics,
                 "updates": model.estimator.n_updates_,
                 "interrupted": stopped is not None,
                 "read": documents.report.to_dict(),
@@ -92,7 +92,7 @@ def fit(
         )
     n = len(model.store)
     sizes = [(n, "document"), (len(model.vocabulary), "word"), (units, "unit")]
-    sizes.append((len(model.tree.numbers), "topic"))
+    sizes.append((model.tree.n_topics, "topic"))
     summary = ", ".join(count_of(*size) for size in sizes)
     remark(f"{summary}: saved to {out}", quiet=quiet or json)
     if (few := few_documents(n - model.store.n_wordless, units, "--units")) is not None:

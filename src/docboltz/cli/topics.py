@@ -49,10 +49,10 @@ def topics(model: Path, json: bool, out: Path | None, **given: Any) -> None:
     if given["units"]:
         _show_units(text_model, {**given, "out": out}, json=json)
         return
+    if given["number"] is not None:
+        text_model.topics(given["number"], replace=given["replace"])
     _change(text_model, given)
-    answer = text_model.topics(
-        given["number"], level=given["level"], words=given["words"], replace=given["replace"]
-    )
+    answer = text_model.topics(level=given["level"], words=given["words"])
     if given["by"] is not None:
         shares = text_model.topics_by(given["by"], given["period"])
         _show_shares(text_model, shares, json=json, out=out)
@@ -65,8 +65,8 @@ def topics(model: Path, json: bool, out: Path | None, **given: Any) -> None:
         print_json(answer.to_dicts())
     else:
         print_answer(answer, answer.title)
-    if given["number"] is not None and len(text_model.tree.numbers) < given["number"]:
-        remark(f"No more than {len(text_model.tree.numbers)} topics have documents.")
+    if given["number"] is not None and text_model.tree.n_topics < given["number"]:
+        remark(f"No more than {text_model.tree.n_topics} topics have documents.")
     nowhere = int((text_model.tree.assignment.topic < 0).sum())
     if nowhere:
         remark(f"{count_of(nowhere, 'document')} in no topic: without a known word, or like none")

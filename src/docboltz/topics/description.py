@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection as Words
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from docboltz.answers import Example, Topic
+from docboltz.corpus.document import Document
 from docboltz.corpus.text import TextAnalysis
 from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.light import LightModel
@@ -109,14 +111,15 @@ def describe(
     mixture: TopicMixture,
     collection: Collection,
     hidden: Words[str] = frozenset(),
+    known: Mapping[int, Topic] | None = None,
 ) -> tuple[tuple[Topic, ...], Assignment]:
     """All topics, each before those it is made of, larger ones first; and where documents belong.
 
-    `numbers` (T,) are those of the mixture's topics. Documents of the assignment have these
-    numbers too.
+    `numbers` (T,) are those of the mixture's topics. Topics that are `known` by their numbers keep
+    their words: those of other documents are no reason to call them otherwise.
     """
-    found = mixture.assign(collection.vectors, collection.presence)
-    number = np.append(numbers, -1)[found.topic]
+    found = mixture.assign(collection.vectors, collection.presence, numbers)
+    number, known = found.topic, known or {}
     beyond = 1 + max(node.number for node in nodes)
     up = np.full(beyond + 1, -1)  # its last entry is for −1, no topic
     up[[node.number for node in nodes]] = [
@@ -129,14 +132,20 @@ def describe(
         place = np.full(beyond + 1, -1)
         place[[node.number for node in side_by_side]] = range(len(side_by_side))
         groups = place[at]
-        words = collection.words(groups, len(side_by_side), hidden)
+        new = any(node.number not in known for node in side_by_side)
+        words = collection.words(groups, len(side_by_side), hidden) if new else []
         for i, node in enumerate(side_by_side):
             rows = np.flatnonzero(groups == i)
+            before = known.get(node.number)
+            own = words[i] if before is None else before.words
+            typical = _typical(rows, found, collection, TYPICAL)
             topics[node.number] = Topic(
                 number=node.number,
-                name=node.name or name_of(words[i]) or f"topic {node.number}",
-                words=words[i],
-                expected=collection.expected(_typical(rows, found, collection, TYPICAL), hidden),
+                name=node.name or name_of(own) or f"topic {node.number}",
+                words=own,
+                expected=(
+                    collection.expected(typical, hidden) if before is None else before.expected
+                ),
                 parent=node.parent,
                 level=level,
                 documents=len(rows),
@@ -145,7 +154,7 @@ def describe(
                 examples=_examples(rows, found, collection),
             )
         at = up[at]
-    return tuple(_in_tree_order(topics, None)), Assignment(number, found.probability)
+    return tuple(_in_tree_order(topics, None)), found
 
 
 def _typical(rows: Integers, found: Assignment, collection: Collection, n: int) -> Integers:
@@ -161,8 +170,10 @@ def _typical(rows: Integers, found: Assignment, collection: Collection, n: int) 
 def _examples(rows: Integers, found: Assignment, collection: Collection) -> tuple[Example, ...]:
     """Typical documents, no text twice."""
     rows = _typical(rows, found, collection, 4 * EXAMPLES)
-    by_text = {document.text: document for document in reversed(collection.store.documents(rows))}
-    some = list(reversed(by_text.values()))[:EXAMPLES]
+    by_text: dict[str, Document] = {}
+    for document in collection.store.documents(rows):
+        by_text.setdefault(document.text, document)
+    some = list(by_text.values())[:EXAMPLES]
     return tuple(Example(each.id, each.text[:EXAMPLE_CHARACTERS]) for each in some)
 
 

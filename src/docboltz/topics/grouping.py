@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from docboltz.errors import InvalidCorpus
 from docboltz.topics.mixture import (
     BLOCK_DOCUMENTS,
     Floats,
@@ -44,6 +45,8 @@ def find_topics(
     if len(rows) > SAMPLE:
         rows = np.sort(rng.choice(rows, SAMPLE, replace=False))
     some, words = np.asarray(vectors[rows], np.float32), presence[rows]
+    if not len(rows):
+        raise InvalidCorpus("No document has a word of the vocabulary: there are no topics.")
     n_topics = max(1, min(n_topics, len(rows)))
     seeds = rng.integers(2**31, size=starts)
     found = max((start(some, words, n_topics, int(s)) for s in seeds), key=lambda pair: pair[1])[0]

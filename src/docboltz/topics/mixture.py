@@ -81,20 +81,28 @@ class TopicMixture:
         heat = (self.temperature * n_words**self.growth).astype(np.float32)
         return normalised(np.hstack([scores, nowhere]) / heat[:, None])[0]
 
-    def assign(self, vectors: Floats, presence: csr_array) -> Assignment:
-        """The most probable topic of each document; of one without a known word −1, surely."""
-        n = presence.shape[0]
+    def assign(
+        self, vectors: Floats, presence: csr_array, numbers: NDArray[np.int64] | None = None
+    ) -> Assignment:
+        """The most probable topic of each document; of one without a known word −1, surely.
+
+        Topics of the same number (T,) are one topic, whose probability is their sum.
+        """
+        n, T = presence.shape[0], self.n_topics
+        known, place = np.unique(np.arange(T) if numbers is None else numbers, return_inverse=True)
+        together = np.zeros((T + 1, len(known) + 1), np.float32)
+        together[np.append(np.arange(T), T), np.append(place, len(known))] = 1
         topic, probability = np.empty(n, np.int64), np.empty(n, np.float32)
         for begin in range(0, n, BLOCK_DOCUMENTS):
             rows = slice(begin, min(begin + BLOCK_DOCUMENTS, n))
             block = presence[rows]
-            found = self.log_probabilities(np.asarray(vectors[rows], np.float32), block)
+            logs = self.log_probabilities(np.asarray(vectors[rows], np.float32), block)
+            found = np.exp(logs) if len(known) == T else np.exp(logs) @ together
             topic[rows] = found.argmax(axis=1)
-            probability[rows] = np.exp(found.max(axis=1))
+            probability[rows] = np.minimum(found.max(axis=1), 1)
             wordless = np.diff(block.indptr) == 0
-            topic[rows][wordless], probability[rows][wordless] = self.n_topics, 1.0
-        topic[topic == self.n_topics] = -1
-        return Assignment(topic, probability)
+            topic[rows][wordless], probability[rows][wordless] = len(known), 1.0
+        return Assignment(np.append(known, -1)[topic], probability)
 
 
 def normalised(scores: Floats) -> tuple[Floats, Floats]:
@@ -144,7 +152,7 @@ def _log_density_at_0(kappa: float, F: int) -> float:
         return 0.0
     order = F / 2 - 1
     bessel = ive(order, kappa)
-    if bessel <= 0:  # κ is small beside F: I_ν(κ) ≈ (κ/2)^ν / Γ(ν + 1), and the two are alike
-        return 0.0
+    if bessel <= 0:  # it underflows where F is large; there log E exp(κ cos) ≈ κ²/2F
+        return -(kappa**2) / (2 * F)
     log_bessel = np.log(bessel) + kappa
     return float(order * np.log(kappa / 2) - log_bessel - gammaln(order + 1))

@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 
 from docboltz.answers import Topic, Topics
 from docboltz.bundles import Bundle
-from docboltz.errors import InvalidParameter, require
+from docboltz.errors import InvalidParameter, is_whole, require
 from docboltz.files import StrPath
+from docboltz.search.documents import is_text
 from docboltz.settings import strings
 from docboltz.storage import PARAMETERS, Arrays, load_model, save_model
 from docboltz.topics.description import Collection, Node, describe
 from docboltz.topics.mixture import Assignment, Floats, TopicMixture, mixture_of, tally
+from docboltz.topics.naming import name_of
 
 TOPICS = Bundle(
     noun="list of topics",
@@ -48,6 +50,10 @@ class TopicTree:
     """Words that are not to be shown."""
     edited: bool = False
     """Whether a person has changed it, and finding topics anew would lose that."""
+    highest: int = 0
+    """The highest number any topic has had: none is given twice."""
+    asked: int | None = None
+    """How many topics were asked for; fewer may have documents."""
 
     # ---- found ----
 
@@ -66,32 +72,38 @@ class TopicTree:
         from docboltz.topics.grouping import find_topics
         from docboltz.topics.number import choose_number
 
-        vectors, presence = collection.vectors, collection.presence
+        vectors, presence, asked = collection.vectors, collection.presence, number
         if number is None:
             number = choose_number(vectors, presence, seed=seed, progress=progress)
         mixture = find_topics(vectors, presence, number, seed=seed)
         mixture = calibrated(mixture, vectors, presence, seed=seed)
         numbers = np.arange(mixture.n_topics)
         tree = cls(mixture, numbers, (), (), Assignment(numbers[:0], np.empty(0, np.float32)))
-        return tree._with_nodes(_nodes(mixture, vectors, collection), collection)
+        nodes = tuple(_nodes(mixture, vectors, collection))
+        highest = max(node.number for node in nodes)
+        return replace(tree, nodes=nodes, highest=highest, asked=asked).on(collection)
 
-    def on(self, collection: Collection) -> TopicTree:
-        """The same topics of other documents."""
+    def on(self, collection: Collection, *, keep_words: bool = False) -> TopicTree:
+        """The same topics, described anew; of other documents with the words they had."""
+        known = {topic.number: topic for topic in self.topics} if keep_words else {}
+        hidden = frozenset(self.hidden)
         topics, assignment = describe(
-            self.nodes, self.numbers, self.mixture, collection, frozenset(self.hidden)
+            self.nodes, self.numbers, self.mixture, collection, hidden, known
         )
         return replace(self, topics=topics, assignment=assignment)
-
-    def _with_nodes(self, nodes: Iterable[Node], collection: Collection) -> TopicTree:
-        return replace(self, nodes=tuple(nodes)).on(collection)
 
     def shown(self, levels: Sequence[int], words: int) -> Topics:
         """Topics of some levels with so many words, as an answer."""
         some = (topic for topic in self.topics if topic.level in levels)
         cut = (replace(t, words=t.words[:words], expected=t.expected[:words]) for t in some)
         broader = sum(topic.level == 0 for topic in self.topics)
-        title = f"{len(self.numbers)} topics"
+        title = f"{self.n_topics} topics"
         return Topics(cut, title=title + (f" in {broader}" if len(self.topics) > broader else ""))
+
+    @property
+    def n_topics(self) -> int:
+        """Number of topics that documents are assigned to."""
+        return len(np.unique(self.numbers))
 
     @property
     def leaves(self) -> list[Topic]:
@@ -105,83 +117,117 @@ class TopicTree:
     def rename(self, number: int, name: str) -> TopicTree:
         """Call a topic by another name; "" for the name that its words make."""
         self._require(number, "rename_topic", self._all)
-        require(isinstance(name, str), "rename_topic", "name", "a string", name)
+        require(is_text(name), "TextModel.rename_topic", "name", "a string in Unicode", name)
         nodes = tuple(replace(n, name=name) if n.number == number else n for n in self.nodes)
-        return replace(self, nodes=nodes, edited=True)
+        topics = tuple(
+            replace(t, name=name or name_of(t.words) or f"topic {number}")
+            if t.number == number
+            else t
+            for t in self.topics
+        )
+        return replace(self, nodes=nodes, topics=topics, edited=True)
 
-    def hide(self, words: Sequence[str]) -> TopicTree:
+    def hide(self, words: Iterable[str], collection: Collection) -> TopicTree:
         """Show words no more."""
-        ok = not isinstance(words, str) and all(isinstance(word, str) for word in words)
-        require(ok, "hide_words", "words", "a list of words", words)
-        hidden = tuple(dict.fromkeys([*self.hidden, *words]))
-        return replace(self, hidden=hidden, edited=True)
+        own = [words] if isinstance(words, str) else list(words)
+        ok = not isinstance(words, str) and all(map(is_text, own))
+        require(ok, "TextModel.hide_words", "words", "a list of words", words)
+        hidden = tuple(dict.fromkeys([*self.hidden, *own]))
+        return replace(self, hidden=hidden, edited=True).on(collection)
 
     def merge(self, numbers: Sequence[int], collection: Collection) -> TopicTree:
-        """Make one topic of several; it keeps the number and the name of the first."""
+        """Make one topic of several; it keeps the number, the name and the place of the first.
+
+        The mixture keeps them apart and adds up their probabilities, so that no document is lost.
+        """
         own = list(dict.fromkeys(numbers))
         for number in own:
             self._require(number, "merge_topics", self.numbers.tolist())
-        require(len(own) > 1, "merge_topics", "numbers", "two topics or more", numbers)
-        at = {int(number): i for i, number in enumerate(self.numbers)}
-        shares = self._shares(collection)
-        shares[:, at[own[0]]] = shares[:, [at[number] for number in own]].sum(axis=1)
-        left = [i for i, number in enumerate(self.numbers) if int(number) not in own[1:]]
-        return self._learnt(shares[:, left], self.numbers[left], self.nodes, collection)
+        require(len(own) > 1, "TextModel.merge_topics", "numbers", "two topics or more", numbers)
+        one = np.where(np.isin(self.numbers, own), own[0], self.numbers)
+        return self._changed(self.mixture, one, self.nodes, collection)
 
     def split(self, number: int, collection: Collection, into: int = 2) -> TopicTree:
-        """Make several topics of one; the largest keeps its number, the others get new ones."""
-        from docboltz.topics.grouping import find_topics
+        """Make several topics of one; the largest keeps its number, the others get new ones.
 
+        A merged topic comes apart into those it was made of, however many.
+        """
         self._require(number, "split_topic", self.numbers.tolist())
-        ok = isinstance(into, int) and into >= 2
-        require(ok, "split_topic", "into", "2 topics or more", into)
-        rows = np.flatnonzero(self.assignment.topic == number)
-        if len(rows) < 2 * into:
-            raise InvalidParameter(f"Topic {number} has {len(rows):,} documents: too few to split.")
-        vectors, presence = collection.vectors[rows], collection.presence[rows]
-        parts = find_topics(vectors, presence, into, seed=len(self.nodes))
-        column = int(np.flatnonzero(self.numbers == number)[0])
-        shares = self._shares(collection)
-        inside = np.zeros((len(shares), parts.n_topics), np.float32)
-        inside[rows, parts.scores(vectors, presence).argmax(axis=1)] = 1
-        rest = shares[:, column].copy()
-        rest[rows] = 0
-        inside[:, 0] += rest
-        first = max(self._all) + 1
-        new = np.arange(first, first + parts.n_topics - 1)
-        own = next(node for node in self.nodes if node.number == number)
-        nodes = (*self.nodes, *(replace(own, number=int(k), name="") for k in new))
-        shares[:, column] = inside[:, 0]
-        both = np.hstack([shares, inside[:, 1:]])
-        return self._learnt(both, np.append(self.numbers, new), nodes, collection)
+        require(is_whole(into) and into >= 2, "TextModel.split_topic", "into", "2 or more", into)
+        own = np.flatnonzero(self.numbers == number)
+        mixture, numbers = self.mixture, self.numbers
+        if len(own) == 1:
+            mixture = self._parted(int(own[0]), collection, int(into))
+            n_new = mixture.n_topics - len(numbers)
+            own = np.append(own, np.arange(len(numbers), mixture.n_topics))
+            numbers = np.append(numbers, np.full(n_new, number))
+        new = self.highest + 1 + np.arange(len(own) - 1)
+        numbers = numbers.copy()
+        numbers[own[1:]] = new
+        node = next(node for node in self.nodes if node.number == number)
+        nodes = (*self.nodes, *(replace(node, number=int(k), name="") for k in new))
+        changed = self._changed(mixture, numbers, nodes, collection)
+        return replace(changed, highest=int(new[-1]))
 
-    def _learnt(
+    def _parted(self, column: int, collection: Collection, into: int) -> TopicMixture:
+        """The mixture with one topic in parts: its column becomes the largest, others follow.
+
+        Each part has the topic's words and direction as far as its documents do not differ.
+        """
+        from docboltz.topics.grouping import find_topics, k_means
+
+        number = self.numbers[column]
+        rows = np.flatnonzero(self.assignment.topic == number)
+        vectors = np.asarray(collection.vectors[rows], np.float32)
+        presence = collection.presence[rows]
+        group = np.zeros(len(rows), np.int64)
+        if len(rows) >= 2 * into:
+            found = find_topics(vectors, presence, into, seed=len(self.nodes))
+            group = found.scores(vectors, presence).argmax(axis=1)
+            if len(np.unique(group)) < into:
+                group = k_means(vectors, into, len(self.nodes))
+        sizes = np.bincount(group)
+        if np.count_nonzero(sizes) < into:
+            raise InvalidParameter(
+                f"Topic {number} has {len(rows):,} documents that cannot be told apart."
+            )
+        shares = np.eye(len(sizes), dtype=np.float32)[group][:, np.argsort(-sizes, kind="stable")]
+        parts = mixture_of(tally(vectors, presence, shares))
+        old = self.mixture
+        length = np.linalg.norm(old.directions[column])
+        own = parts.directions / np.linalg.norm(parts.directions, axis=1, keepdims=True)
+        prior = old.prior[column] + np.log(shares.mean(axis=0))
+        words = old.words[:, [column]] + parts.words
+        rest = np.arange(old.n_topics) != column
+
+        def with_parts(array: Floats, new: Floats) -> Floats:
+            """The first part in the topic's place, the others behind all topics."""
+            replaced = array.copy()
+            replaced[~rest] = new[:1]
+            return np.concatenate([replaced, new[1:]]).astype(np.float32)
+
+        return replace(
+            old,
+            directions=with_parts(old.directions, length * own),
+            words=with_parts(old.words.T, words.T).T.copy(),
+            prior=with_parts(old.prior, prior),
+        )
+
+    def _changed(
         self,
-        shares: Floats,
+        mixture: TopicMixture,
         numbers: NDArray[np.int64],
         nodes: Iterable[Node],
         collection: Collection,
     ) -> TopicTree:
-        """With the topics that documents have shares in; broader ones without any are gone."""
-        statistics = tally(np.asarray(collection.vectors), collection.presence, shares)
-        mixture = replace(
-            mixture_of(statistics),
-            temperature=self.mixture.temperature,
-            growth=self.mixture.growth,
-        )
+        """With other topics; broader ones without any are gone."""
         by_number = {node.number: node for node in nodes}
         kept: set[int | None] = set(numbers.tolist())
         for level in range(max(node.level for node in by_number.values()), 0, -1):
             kept |= {n.parent for n in by_number.values() if n.level == level and n.number in kept}
         left = tuple(node for node in by_number.values() if node.number in kept)
-        return replace(self, mixture=mixture, numbers=numbers, nodes=left, edited=True)
-
-    def _shares(self, collection: Collection) -> Floats:
-        """1 for the topic of each document: (n, T)."""
-        shares = np.zeros((collection.presence.shape[0], len(self.numbers)), np.float32)
-        rows, columns = np.nonzero(self.assignment.topic[:, None] == self.numbers)
-        shares[rows, columns] = 1
-        return shares
+        changed = replace(self, mixture=mixture, numbers=numbers, nodes=left, edited=True)
+        return changed.on(collection)
 
     @property
     def _all(self) -> list[int]:
@@ -212,6 +258,8 @@ class TopicTree:
             "topics": [topic.to_dict() for topic in self.topics],
             "hidden": list(self.hidden),
             "edited": self.edited,
+            "highest": self.highest,
+            "asked": self.asked,
         }
         save_model(folder, arrays, content, TOPICS)
 
@@ -239,8 +287,20 @@ class TopicTree:
         if {topic.number for topic in topics} != {node.number for node in nodes}:
             raise ValueError("other topics are described than there are")
         assignment = Assignment(arrays["topic"].astype(np.int64), arrays["probability"])
-        hidden = strings(content["hidden"])
-        return cls(mixture, numbers, nodes, topics, assignment, hidden, content["edited"] is True)
+        if not all(np.isfinite(array).all() for array in arrays.values()):
+            raise ValueError("numbers of topics are finite")
+        hidden, asked = strings(content["hidden"]), content["asked"]
+        return cls(
+            mixture,
+            numbers,
+            nodes,
+            topics,
+            assignment,
+            hidden,
+            content["edited"] is True,
+            int(content["highest"]),
+            None if asked is None else int(asked),
+        )
 
 
 def _nodes(mixture: TopicMixture, vectors: Floats, collection: Collection) -> list[Node]:
