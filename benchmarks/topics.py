@@ -54,12 +54,15 @@ def features_of(name: str, seed: int, counts: csr_array, kept: Path) -> NDArray[
 
 
 def words_measured(groups: Integers, presence: csr_array, k: int = 10) -> tuple[float, float]:
-    """NPMI over the documents, without smoothing, and diversity of the words of groups."""
+    """NPMI over the documents, without smoothing, of the words chosen for groups; and how diverse
+    the best words of each would be if they were not kept apart."""
     T, K = int(groups.max()) + 1, presence.shape[1]
-    columns = [str(i) for i in range(K)]
-    chosen = choose_words(word_scores(presence, groups, T), columns, k=k)
-    full = [list(map(int, words)) for words in chosen if len(words) == k]
-    return float(topic_coherence(full, presence, smoothing=0).mean()), topic_diversity(full)
+    column = {f"{i * 2654435761 % 2**32:08x}": i for i in range(K)}  # no two of one stem
+    scores = word_scores(presence, groups, T)
+    chosen = choose_words(scores, list(column), k=k)
+    full = [[column[word] for word in words] for words in chosen if len(words) == k]
+    best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    return float(topic_coherence(full, presence, smoothing=0).mean()), topic_diversity(best)
 
 
 class Bins(NamedTuple):
