@@ -215,7 +215,7 @@ def test_topics_by_label_and_over_time(fitted):
     over_time = fitted.topics_by("date")
     assert over_time.groups == tuple(map(str, range(2000, 2006)))
     assert np.allclose(over_time.shares, 1 / 3, atol=0.15)
-    with pytest.raises(InvalidParameter, match="'column'"):
+    with pytest.raises(InvalidParameter, match="'by'"):
         fitted.topics_by("colour")
 
 

@@ -30,6 +30,7 @@ from docboltz.topics.topic_tree import TOPICS, Progress, TopicTree
 FOLDER = "topics"
 """Of the topics in that of the model."""
 BLOCK_DOCUMENTS = 16_384
+MOST_TOPICS = 500
 
 
 class TopicVerbs(Asking):
@@ -58,6 +59,8 @@ class TopicVerbs(Asking):
         require_count(words, "TextModel.topics", "words")
         if number is not None:
             require_count(number, "TextModel.topics", "number")
+            expected = f"at most {MOST_TOPICS}: nobody reads more"
+            require(number <= MOST_TOPICS, "TextModel.topics", "number", expected, number)
             known = self._saved_tree()
             if known is None or number not in (known.asked, known.n_topics):
                 self.find_topics(number, replace=replace)
@@ -105,18 +108,18 @@ class TopicVerbs(Asking):
         probability = np.concatenate([part.probability for part in parts])
         return Assignment(topic, probability)
 
-    def topics_by(self, column: str = "label", period: Period | None = None) -> Shares:
+    def topics_by(self, by: str = "label", period: Period | None = None) -> Shares:
         """The share of each topic by label, or over time by date.
 
-        `column` is "label" or "date", or what that column was called; `period` "day", "month" or
+        `by` is "label" or "date", or what that column was called; `period` "day", "month" or
         "year", found by itself if it is not given.
         """
         found = self._settings["text"]["columns"]
         names = {"label": {"label", "labels", self.reading.label, found["label"]}}
         names["date"] = {"date", self.reading.date, found["date"]}
-        what = next((kind for kind, known in names.items() if column in known), None)
+        what = next((kind for kind, known in names.items() if by in known), None)
         expected = " or ".join(repr(n) for known in names.values() for n in known if n)
-        require(what is not None, "TextModel.topics_by", "column", expected, column)
+        require(what is not None, "TextModel.topics_by", "by", expected, by)
         tree = self.tree
         leaves = [topic.number for topic in tree.leaves]
         place = {number: i for i, number in enumerate(leaves)}

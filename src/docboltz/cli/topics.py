@@ -45,6 +45,8 @@ def topics(model: Path, json: bool, out: Path | None, **given: Any) -> None:
     """
     from docboltz.text_model import TextModel
 
+    if given["period"] is not None and given["by"] is None:
+        raise click.UsageError("--period says how --by counts time; --by is missing.")
     text_model = TextModel.open(model)
     if given["units"]:
         _show_units(text_model, {**given, "out": out}, json=json)
@@ -121,18 +123,20 @@ def _show_shares(model: TextModel, shares: Shares, *, json: bool, out: Path | No
         print_json(found)
         return
     trend = {} if shares.trend is None else {"trend": "left"}
-    heads = {"topic": "right", **trend, **dict.fromkeys(shares.groups, "right"), "name": "left"}
+    heads = {"topic": "right", "name": "left", **trend, **dict.fromkeys(shares.groups, "right")}
     rows = [
         [
             str(each["topic"]),
+            each["name"],
             *(each["trend"] or "" for _ in trend),
             *(f"{group['share']:.0%}" for group in each["groups"]),
-            each["name"],
         ]
         for each in found
     ]
-    rows.append(["all", *("" for _ in trend), *(f"{n:,}" for n in shares.documents), "documents"])
+    rows.append(["all", "documents", *("" for _ in trend), *(f"{n:,}" for n in shares.documents)])
     print_table(None, heads, rows)
+    if shares.n_groups_left_out:
+        remark(f"{count_of(shares.n_groups_left_out, 'rarer label')} not shown")
     if shares.n_without:
         remark(f"{count_of(shares.n_without, 'document')} without {model_column(shares)} left out")
 

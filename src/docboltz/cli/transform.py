@@ -37,7 +37,7 @@ def transform(
     quiet: bool,
     json: bool,
 ) -> None:
-    """Write the features of documents, one row each, in the order they were read.
+    """Write features and topics of documents, one row each, in the order they were read.
 
     Parquet and CSV hold ids, labels, the number of known words and features; .npy the features
     alone, float32. Columns are those the model was trained with, unless others are named.

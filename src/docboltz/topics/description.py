@@ -141,7 +141,9 @@ def describe(
             typical = _typical(rows, found, collection, TYPICAL)
             topics[node.number] = Topic(
                 number=node.number,
-                name=node.name or name_of(own) or f"topic {node.number}",
+                name=node.name
+                or name_of(leading_words(node, topics) or own)
+                or f"topic {node.number}",
                 words=own,
                 expected=(
                     collection.expected(typical, hidden) if before is None else before.expected
@@ -155,6 +157,14 @@ def describe(
             )
         at = up[at]
     return tuple(_in_tree_order(topics, None)), found
+
+
+def leading_words(node: Node, topics: Mapping[int, Topic]) -> list[str]:
+    """The first word of each topic a broader one is made of, the largest first: its name has to
+    cover them all, and the words that set it apart may come from one of them alone."""
+    made_of = [topic for topic in topics.values() if topic.parent == node.number and topic.words]
+    made_of.sort(key=lambda topic: -topic.documents)
+    return [topic.words[0] for topic in made_of]
 
 
 def _typical(rows: Integers, found: Assignment, collection: Collection, n: int) -> Integers:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -16,7 +17,7 @@ from docboltz.files import StrPath
 from docboltz.search.documents import is_text
 from docboltz.settings import strings
 from docboltz.storage import PARAMETERS, Arrays, load_model, save_model
-from docboltz.topics.description import Collection, Node, describe
+from docboltz.topics.description import Collection, Node, describe, leading_words
 from docboltz.topics.mixture import Assignment, Floats, TopicMixture, mixture_of, tally
 from docboltz.topics.naming import name_of
 
@@ -118,11 +119,10 @@ class TopicTree:
         """Call a topic by another name; "" for the name that its words make."""
         self._require(number, "rename_topic", self._all)
         require(is_text(name), "TextModel.rename_topic", "name", "a string in Unicode", name)
-        nodes = tuple(replace(n, name=name) if n.number == number else n for n in self.nodes)
+        own = self._same_as(number)
+        nodes = tuple(replace(n, name=name) if n.number in own else n for n in self.nodes)
         topics = tuple(
-            replace(t, name=name or name_of(t.words) or f"topic {number}")
-            if t.number == number
-            else t
+            replace(t, name=name or self._own_name(t)) if t.number in own else t
             for t in self.topics
         )
         return replace(self, nodes=nodes, topics=topics, edited=True)
@@ -229,13 +229,33 @@ class TopicTree:
         changed = replace(self, mixture=mixture, numbers=numbers, nodes=left, edited=True)
         return changed.on(collection)
 
+    def _same_as(self, number: int) -> set[int]:
+        """A topic, and broader or finer ones that hold the same documents: only children."""
+        children = Counter(node.parent for node in self.nodes)
+        links = [
+            (node.number, node.parent)
+            for node in self.nodes
+            if node.parent is not None and children[node.parent] == 1
+        ]
+        own = {number}
+        for _ in links:
+            own |= {n for link in links if own & {*link} for n in link}
+        return own
+
+    def _own_name(self, topic: Topic) -> str:
+        """The name that a topic's words make, or those of the topics it is made of."""
+        made_of = {t.number: t for t in self.topics if t.parent == topic.number}
+        node = Node(topic.number, topic.parent, topic.level)
+        return name_of(leading_words(node, made_of) or topic.words) or f"topic {topic.number}"
+
     @property
     def _all(self) -> list[int]:
         return [node.number for node in self.nodes]
 
     def _require(self, number: object, owner: str, known: list[int]) -> None:
-        expected = f"the number of a topic, such as {', '.join(map(str, known[:3]))}"
-        require(number in known, f"TextModel.{owner}", "number", expected, number)
+        finest = "" if len(known) == len(self._all) else "one of the finest topics, not a broader: "
+        expected = f"{finest}the number of a topic, such as {', '.join(map(str, known[:3]))}"
+        require(number in known, f"TextModel.{owner}", "topic", expected, number)
 
     # ---- saved ----
 
