@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection as Words
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -142,7 +142,7 @@ def describe(
             topics[node.number] = Topic(
                 number=node.number,
                 name=node.name
-                or name_of(leading_words(node, topics) or own)
+                or name_of(name_words(node.number, own, topics.values()))
                 or f"topic {node.number}",
                 words=own,
                 expected=(
@@ -159,12 +159,17 @@ def describe(
     return tuple(_in_tree_order(topics, None)), found
 
 
-def leading_words(node: Node, topics: Mapping[int, Topic]) -> list[str]:
-    """The first word of each topic a broader one is made of, the largest first: its name has to
-    cover them all, and the words that set it apart may come from one of them alone."""
-    made_of = [topic for topic in topics.values() if topic.parent == node.number and topic.words]
+def name_words(number: int, words: Sequence[str], topics: Iterable[Topic]) -> list[str]:
+    """The words that a topic's name is made of, best first.
+
+    A broader topic has its own best word and the first of those it is made of, the largest before
+    others: what sets it apart may come from one of them alone.
+    """
+    made_of = [topic for topic in topics if topic.parent == number and topic.words]
+    if len(made_of) < 2:
+        return list(words)
     made_of.sort(key=lambda topic: -topic.documents)
-    return [topic.words[0] for topic in made_of]
+    return list(dict.fromkeys([*words[:1], *(topic.words[0] for topic in made_of)]))
 
 
 def _typical(rows: Integers, found: Assignment, collection: Collection, n: int) -> Integers:

@@ -17,7 +17,7 @@ from docboltz.files import StrPath
 from docboltz.search.documents import is_text
 from docboltz.settings import strings
 from docboltz.storage import PARAMETERS, Arrays, load_model, save_model
-from docboltz.topics.description import Collection, Node, describe, leading_words
+from docboltz.topics.description import Collection, Node, describe, name_words
 from docboltz.topics.mixture import Assignment, Floats, TopicMixture, mixture_of, tally
 from docboltz.topics.naming import name_of
 
@@ -243,10 +243,9 @@ class TopicTree:
         return own
 
     def _own_name(self, topic: Topic) -> str:
-        """The name that a topic's words make, or those of the topics it is made of."""
-        made_of = {t.number: t for t in self.topics if t.parent == topic.number}
-        node = Node(topic.number, topic.parent, topic.level)
-        return name_of(leading_words(node, made_of) or topic.words) or f"topic {topic.number}"
+        """The name that a topic has unless a person gives it another."""
+        words = name_words(topic.number, topic.words, self.topics)
+        return name_of(words) or f"topic {topic.number}"
 
     @property
     def _all(self) -> list[int]:
