@@ -11,6 +11,7 @@ import docboltz
 from docboltz import TextModel
 from docboltz.corpus.document import Document
 from docboltz.errors import InvalidCorpus, InvalidModelFile, InvalidParameter
+from docboltz.storage import save_model
 
 WORDS = {
     "sea": "ship sail harbour captain wave anchor deck tide port crew",
@@ -247,6 +248,13 @@ def test_what_cannot_be_done_by_hand_changes_nothing(model, verb, given):
 def test_a_level_that_is_not_there_is_refused(fitted):
     with pytest.raises(InvalidParameter, match="'level'"):
         fitted.topics(level=7)
+
+
+def test_a_model_that_does_not_say_where_labels_came_from_is_refused(model):
+    del model._settings["text"]["columns"]
+    save_model(model.path, model._arrays, model._settings)
+    with pytest.raises(InvalidModelFile, match="columns"):
+        docboltz.open(model.path)
 
 
 def test_topics_of_another_model_are_refused(model, tmp_path):

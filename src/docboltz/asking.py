@@ -55,6 +55,7 @@ class Asking:
         self.analysis = TextAnalysis.from_dict(text["analysis"])
         self.vocabulary = Vocabulary(strings(text["vocabulary"]), strings(text["forms"]))
         self.reading = ReadOptions.from_dict(text["reading"])
+        self._columns = {kind: text["columns"][kind] for kind in ("label", "date")}
         self._units = tuple(map(Unit.of_dict, text["units"]))
         self._light = LightModel.of(arrays, settings)
         F, K = self._light.W.shape
@@ -171,6 +172,14 @@ class Asking:
                 settings=("TextModel.index",),
             )
         return self._temporary
+
+    def _has_store(self) -> bool:
+        """Tell whether there is a collection, whole or not, of this model and no other."""
+        if self._store is not None:
+            return True
+        if (self.path is None and self._temporary is None) or not STORE.exists(self.store_folder):
+            return False
+        return STORE.open(self.store_folder).content.get("model") == self.fingerprint
 
     def _features(self, counts: csr_array) -> NDArray[np.float32]:
         return without_unknown(self._light.features(counts), counts)

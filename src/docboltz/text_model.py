@@ -23,7 +23,6 @@ from docboltz.corpus.counts import Corpus
 from docboltz.corpus.text import TextAnalysis
 from docboltz.errors import InvalidCorpus, InvalidModelFile, InvalidParameter
 from docboltz.files import StrPath
-from docboltz.search.writer import STORE
 from docboltz.storage import MODEL, Arrays, load_model, save_model
 from docboltz.topic_verbs import TopicVerbs
 
@@ -291,14 +290,6 @@ class TextModel(TopicVerbs):
         """Features of counted documents, as a collection to search keeps them."""
         # By fast inference, whatever the model's own is: queries are inferred so.
         return without_unknown(self.estimator.transform(counts, "fast"), counts)
-
-    def _has_store(self) -> bool:
-        """Tell whether there is a collection, whole or not, of this model and no other."""
-        if self._store is not None:
-            return True
-        if (self.path is None and self._temporary is None) or not STORE.exists(self.store_folder):
-            return False
-        return STORE.open(self.store_folder).content.get("model") == self.fingerprint
 
     def __getstate__(self) -> dict[str, Any]:
         """What a copy or a pickle needs; maps of files and a temporary folder are not copied."""

@@ -114,7 +114,7 @@ class TopicVerbs(Asking):
         `by` is "label" or "date", or what that column was called; `period` "day", "month" or
         "year", found by itself if it is not given.
         """
-        found = self._settings["text"]["columns"]
+        found = self._columns
         names = {"label": {"label", "labels", self.reading.label, found["label"]}}
         names["date"] = {"date", self.reading.date, found["date"]}
         what = next((kind for kind, known in names.items() if by in known), None)
@@ -175,10 +175,6 @@ class TopicVerbs(Asking):
         folder = self._topics_folder
         saved = folder is not None and TOPICS.exists(folder)
         return saved or self._tree is not None or self._has_store()
-
-    def _has_store(self) -> bool:
-        """Tell whether there is a collection of this model."""
-        raise NotImplementedError
 
     @property
     def _collection(self) -> Collection:
