@@ -164,9 +164,10 @@ def softmax_model(
     """An untrained model; `updates` are the minibatches of each of the recipe's phases."""
     require_count(units, "TextModel.fit", "units")
     phases = find_recipe(recipe, "TextModel.fit")
-    changed: Any = {} if updates is None else with_updates(phases, updates)
+    phases = phases if updates is None else with_updates(phases, updates)
+    changed: Any = {} if updates is None else phases
     if validation:
-        changed["validation"] = Validation(share=validation)
+        changed["validation"] = replaced(phases["validation"] or Validation(), share=validation)
     name: Any = recipe
     return OverReplicatedSoftmax(units, recipe=name, **changed, **settings)
 

@@ -85,12 +85,34 @@ def test_what_was_chosen_is_learnt_from_all_documents() -> None:
 
 def test_stronger_decay_is_tried_until_it_finds_too_few(monkeypatch: pytest.MonkeyPatch) -> None:
     found = {1.0: 0.50, 2.0: 0.49, 4.0: 0.30}
-    scripted = lambda history, strength: [Look(strength, 0, found[strength], 9)]  # noqa: E731
+    scripted = lambda history, strength, pool: [Look(strength, 0, found[strength], 9)]  # noqa: E731
     monkeypatch.setattr("docboltz.training.course.looks_of", scripted)
     fitted = model(Validation(strengths=(1, 2, 4, 8)), finetuning=None).fit(corpus(300))
     assert [look.strength for look in fitted.looks_] == [1, 2, 4]
     usual = model(None, finetuning=None).fit(corpus(300)).pretraining_.weight_decay
     assert fitted.pretraining_.weight_decay == pytest.approx(2 * usual)
+
+
+@pytest.mark.parametrize(
+    ("tuned", "with_pool", "tried", "taken"),
+    [(0.55, 0.60, True, True), (0.55, 0.56, True, False), (0.49, 0.60, False, False)],
+)
+def test_a_pool_of_chains_is_tried_where_fine_tuning_helps_and_taken_where_it_helps_more(
+    monkeypatch: pytest.MonkeyPatch, tuned: float, with_pool: float, tried: bool, taken: bool
+) -> None:
+    def scripted(history: Any, strength: float, pool: bool) -> list[Look]:
+        found = with_pool if pool else tuned
+        return [Look(strength, 0, 0.5, 9, pool), Look(strength, 100, found, 9, pool)]
+
+    monkeypatch.setattr("docboltz.training.course.looks_of", scripted)
+    way = Validation(strengths=(1,), pool_updates=110)
+    fitted = model(way).fit(corpus(300))
+    assert any(look.pool for look in fitted.looks_) == tried
+    assert fitted.finetuning_ is not None
+    assert (fitted.finetuning_.chains == "pool") == taken
+    assert fitted.finetuning_.updates == 100
+    by_hand = model(None, pretraining=fitted.pretraining_, finetuning=fitted.finetuning_)
+    assert (by_hand.fit(corpus(300)).components_ == fitted.components_).all()
 
 
 def test_a_trial_that_diverges_in_fine_tuning_is_judged_by_what_came_before() -> None:
@@ -120,5 +142,8 @@ def test_few_documents_are_all_learnt_from_by_a_recipe() -> None:
 def test_the_choice_is_put_into_words() -> None:
     assert "2.5 times the usual weight decay and 100 updates" in report(
         LOOKS, Look(2.5, 100, 0.5, 9)
+    )
+    assert "600 updates of fine-tuning with a pool of chains" in report(
+        LOOKS, Look(1, 600, 0.5, 9, pool=True)
     )
     assert report(LOOKS[:1], LOOKS[0]) == "Held-out documents chose the usual weight decay."

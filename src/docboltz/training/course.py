@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -33,9 +33,16 @@ class Look:
     """Share of halves of held-out documents that find the other half."""
     perplexity: float
     """Of one half of a held-out document given the other, per word."""
+    pool: bool = False
+    """Whether it was fine-tuned with a pool of chains instead of the recipe's way."""
 
 
-def looks_of(history: History, strength: float) -> list[Look]:
+WORTH = 0.02
+"""Share of halves that fine-tuning with a pool must find more, to be worth its time. Chosen on
+validation documents of twenty collections: docs/lab/defaults.md."""
+
+
+def looks_of(history: History, strength: float, pool: bool = False) -> list[Look]:
     """The looks of a trial that count: at the end of pretraining, and all of fine-tuning."""
     tuned = [e for e in history if e["phase"] == MaximumLikelihood.name]
     pretrained = [e for e in history if e not in tuned][-1:]
@@ -45,6 +52,7 @@ def looks_of(history: History, strength: float) -> list[Look]:
             entry["update"] if entry in tuned else 0,
             entry["halves_found"],
             entry["validation_perplexity"],
+            pool,
         )
         for entry in [*pretrained, *tuned]
     ]
@@ -53,7 +61,8 @@ def looks_of(history: History, strength: float) -> list[Look]:
 def choose(looks: Sequence[Look], validation: Validation) -> Look:
     """The model held back most, then tuned longest, of those that find nearly as much as the best.
 
-    Or, by perplexity, the model with the lowest.
+    Then the same strength with a pool of chains, tuned to the end, if that finds so many more that
+    it is worth the work. Or, by perplexity, the model with the lowest.
 
     Where none finds anything, held-out documents have nothing to say, and the first look is taken.
 
@@ -65,11 +74,15 @@ def choose(looks: Sequence[Look], validation: Validation) -> Look:
     """
     if validation.by == "perplexity":
         return min(looks, key=lambda look: look.perplexity)
-    best = max(look.halves_found for look in looks)
+    usual = [look for look in looks if not look.pool]
+    best = max(look.halves_found for look in usual)
     if best == 0:
         return looks[0]
-    good = [look for look in looks if look.halves_found >= (1 - validation.tolerance) * best]
-    return max(good, key=lambda look: (look.strength, look.finetuning))
+    good = [look for look in usual if look.halves_found >= (1 - validation.tolerance) * best]
+    chosen = max(good, key=lambda look: (look.strength, look.finetuning))
+    found = max(look.halves_found for look in usual if look.strength == chosen.strength)
+    tuned = [look for look in looks if look.pool and look.finetuning][-1:]
+    return tuned[0] if tuned and tuned[0].halves_found >= (1 + WORTH) * found else chosen
 
 
 def report(looks: Sequence[Look], chosen: Look) -> str:
@@ -84,10 +97,18 @@ def report(looks: Sequence[Look], chosen: Look) -> str:
         decay = f"{chosen.strength:g} times the usual weight decay"
     tuning = ""
     if chosen.finetuning:
-        tuning = f" and {chosen.finetuning:,} updates of fine-tuning"
+        how = " with a pool of chains" if chosen.pool else ""
+        tuning = f" and {chosen.finetuning:,} updates of fine-tuning{how}"
     elif any(look.finetuning for look in looks):
         tuning = " and no fine-tuning, which does not help here"
     return f"Held-out documents chose {decay}{tuning}."
+
+
+class Trial(NamedTuple):
+    """A model to be trained without the documents that are held out."""
+
+    strength: float
+    pool: bool = False
 
 
 class Course:
@@ -121,34 +142,40 @@ class Course:
         self.run = self._next_run()
 
     @property
-    def strength(self) -> float | None:
-        """The strength of the trial that is next, or None if the rest is for all documents."""
+    def trial(self) -> Trial | None:
+        """The trial that is next, or None if the rest is for all documents."""
         v = self._validation
         if v is None:
             return None
         tried = sorted({look.strength for look in self.looks})
-        if len(tried) == len(v.strengths):
-            return None
-        if tried and choose(self.looks, v).strength < tried[-1]:
-            return None
-        return v.strengths[len(tried)]
+        best = choose(self.looks, v) if tried else None
+        if len(tried) < len(v.strengths) and (best is None or best.strength == tried[-1]):
+            return Trial(v.strengths[len(tried)])
+        assert best is not None
+        if v.pool_updates and not any(look.pool for look in self.looks):
+            same = (look for look in self.looks if look.strength == best.strength)
+            pretrained = next(look for look in same if not look.finetuning)
+            if best.halves_found > pretrained.halves_found:  # fine-tuning is of use here
+                return Trial(best.strength, pool=True)
+        return None
 
     @property
     def chosen(self) -> Look | None:
         """What held-out documents chose, once they have."""
         v = self._validation
-        return None if v is None or self.strength is not None else choose(self.looks, v)
+        return None if v is None or self.trial is not None else choose(self.looks, v)
 
     def go(self, show: Callable[[str], Any]) -> None:
         """Go through what is left. `show` opens a progress bar for a phase."""
-        while (strength := self.strength) is not None:
-            title = f"Trial with weight decay × {strength:g}, "
+        while (trial := self.trial) is not None:
+            title = f"Trial with weight decay × {trial.strength:g}, "
+            title += "pool of chains, " if trial.pool else ""
             try:
                 self.run.go(partial(_titled, show, title))
             except TrainingDiverged:
                 if len(self.run.begun) == 1:  # not even pretrained
                     raise
-            self.looks += looks_of(self.run.history, strength)
+            self.looks += looks_of(self.run.history, *trial)
             self.run = self._next_run()
         self.run.go(show)
 
@@ -159,18 +186,19 @@ class Course:
         self.run.restore(tensors, facts)
 
     def _next_run(self) -> Run:
-        strength, chosen = self.strength, self.chosen
-        counts = self._all if strength is None else self._part
+        trial, chosen = self.trial, self.chosen
+        counts = self._all if trial is None else self._part
         documents = Documents.of(counts, self._latent_words, self._device)
         pretraining, finetuning = self._pretraining, self._finetuning
-        if chosen is not None:
-            strength = chosen.strength
-            if finetuning is not None:
+        wanted = trial or chosen
+        if wanted is not None and self._validation is not None:
+            if wanted.pool:
+                finetuning = Finetuning(updates=self._validation.pool_updates)
+            if chosen is not None and finetuning is not None:
                 length = chosen.finetuning
                 finetuning = replace(finetuning, updates=length) if length else None
-        if strength is not None:
             pretraining = pretraining.completed(self._first.n_topics, documents)
-            decay = strength * (pretraining.weight_decay or 0)
+            decay = wanted.strength * (pretraining.weight_decay or 0)
             pretraining = replace(pretraining, weight_decay=decay)
         phases: list[Phase] = [ContrastiveDivergence(pretraining)]
         if finetuning is not None:
@@ -180,7 +208,7 @@ class Course:
             documents,
             phases,
             seed=self._seed,
-            held_out=None if self.strength is None else self._held_out,
+            held_out=None if trial is None else self._held_out,
             save=None if self._save is None else self._keep,
         )
 

@@ -31,12 +31,13 @@ RECIPES: dict[str, Recipe] = {
         "finetuning": None,
         "validation": None,
     },
-    # Longer, then fine-tuning from the documents, each as far as held-out documents bear it: better
-    # features, and no density either.
+    # Longer, then fine-tuning from the documents, each as far as held-out documents bear it, or
+    # with a pool of chains where they find that much better, as in long documents: better features,
+    # and no density either.
     "full": {
         "pretraining": Pretraining(updates=3000, max_passes=MAX_PASSES, max_steps=5),
         "finetuning": Finetuning(updates=600, batch_size=128, chains="data", sweeps=1),
-        "validation": Validation(),
+        "validation": Validation(pool_updates=3000),
     },
     # Maximum likelihood, much longer, with latent words drawn rather than averaged: the best
     # density, though the features of "full" retrieve better. It begins better from weights that
@@ -79,9 +80,11 @@ def find_recipe(name: object, owner: str) -> Recipe:
 
 def with_updates(phases: Recipe, n: int) -> Recipe:
     """The same phases with n minibatches each, however small the corpus."""
-    finetuning = phases["finetuning"]
+    finetuning, validation = phases["finetuning"], phases["validation"]
+    if validation is not None and validation.pool_updates:
+        validation = replace(validation, pool_updates=n)
     return {
         "pretraining": replace(phases["pretraining"], updates=n, max_passes=None),
         "finetuning": None if finetuning is None else replace(finetuning, updates=n),
-        "validation": phases["validation"],
+        "validation": validation,
     }

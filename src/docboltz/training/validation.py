@@ -54,6 +54,10 @@ class Validation(ShortRepr):
     by: Literal["halves", "perplexity"] = "halves"
     """What is to be good: features, by the halves they find, or the density, by how well one half
     of a document predicts the other. By perplexity the best look is chosen, and no other."""
+    pool_updates: int = 0
+    """Updates of fine-tuning with a pool of chains, which takes longer, tried at last with the
+    strength that was chosen, where fine-tuning helps; 0 for none. It is taken if it finds 2 in 100
+    halves more than all else with that strength."""
     fewest: int = 100
     """With fewer documents of two words and more nothing is held out: they would be too few to
     choose by."""
@@ -77,10 +81,12 @@ class Validation(ShortRepr):
             "'halves' or 'perplexity'",
             self.by,
         )
-        ok = is_whole(self.fewest) and self.fewest >= 2
-        require(ok, "Validation", "fewest", "a whole number of at least 2", self.fewest)
+        for name, least in (("fewest", 2), ("pool_updates", 0)):
+            value = getattr(self, name)
+            ok = is_whole(value) and value >= least
+            require(ok, "Validation", name, f"a whole number of at least {least}", value)
+            object.__setattr__(self, name, int(value))
         object.__setattr__(self, "share", float(self.share))  # NumPy's cannot be saved
-        object.__setattr__(self, "fewest", int(self.fewest))
         object.__setattr__(self, "strengths", tuple(map(float, given)))
         object.__setattr__(self, "tolerance", float(self.tolerance))
 
