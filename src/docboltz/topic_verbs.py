@@ -6,7 +6,8 @@ are indexed, topics are looked for again or a person changes them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -78,15 +79,11 @@ class TopicVerbs(Asking):
         self, number: int | None = None, *, replace: bool = False, progress: Progress | None = None
     ) -> None:
         """Look for topics in the collection anew; without a `number` as many as it has."""
-        known = None if replace else self._saved_tree()
-        if known is not None and known.edited:
-            raise InvalidParameter(
-                "The topics were changed by hand, and others would replace them.",
-                hint="Add {replace=True} to let them.",
-                settings=("replace=True",),
-            )
+        self._require_unchanged(replace)
         found = TopicTree.find(self._collection, number, progress=progress or (lambda *_: None))
-        self._keep(found)
+        with self._alone():
+            self._require_unchanged(replace)  # which may have been done meanwhile
+            self._keep(found)
 
     def assign(self, texts: Any) -> Assignment:
         """The topic of each text, −1 for one that belongs nowhere, and how sure that is.
@@ -140,22 +137,50 @@ class TopicVerbs(Asking):
 
     def rename_topic(self, number: int, name: str) -> None:
         """Call a topic by another name; "" for the name that its words make."""
-        self._keep(self.tree.rename(number, name))
+        self._change(lambda tree: tree.rename(number, name))
 
     def merge_topics(self, numbers: Sequence[int]) -> None:
         """Make one topic of several; it keeps the number of the first."""
-        self._keep(self.tree.merge(numbers, self._collection))
+        self._change(lambda tree: tree.merge(numbers, self._collection))
 
     def split_topic(self, number: int, into: int = 2) -> None:
         """Make several topics of one; the largest keeps its number, the others get new ones.
 
         A merged topic comes apart into those it was made of, however many.
         """
-        self._keep(self.tree.split(number, self._collection, into))
+        self._change(lambda tree: tree.split(number, self._collection, into))
 
     def hide_words(self, words: Sequence[str]) -> None:
         """Show words no more among those of a topic."""
-        self._keep(self.tree.hide(words, self._collection))
+        self._change(lambda tree: tree.hide(words, self._collection))
+
+    def show_words(self, words: Sequence[str]) -> None:
+        """Show words again that were hidden."""
+        self._change(lambda tree: tree.show(words, self._collection))
+
+    def _change(self, change: Callable[[TopicTree], TopicTree]) -> None:
+        """Change the newest topics, whoever saved them, and let nobody else do so meanwhile."""
+        seen = self.tree
+        with self._alone():
+            newest = self._read_tree() or seen
+            if newest.origin != seen.origin:
+                self._tree = newest
+                raise InvalidParameter(
+                    "Topics were looked for again meanwhile, and have other numbers.",
+                    hint="Look at them with {TextModel.topics}, and change those.",
+                    settings=("TextModel.topics",),
+                )
+            self._keep(change(newest))
+
+    def _require_unchanged(self, replace: bool) -> None:
+        """Refuse to lose what a person has changed."""
+        known = None if replace else self._read_tree() or self._tree
+        if known is not None and known.edited:
+            raise InvalidParameter(
+                "The topics were changed by hand, and others would replace them.",
+                hint="Add {replace=True} to let them.",
+                settings=("replace=True",),
+            )
 
     # ---- kept ----
 
@@ -186,15 +211,26 @@ class TopicVerbs(Asking):
 
     def _saved_tree(self) -> TopicTree | None:
         """The tree in memory or in the model's folder, of the documents that are searched now."""
+        return self._tree or self._read_tree()
+
+    def _read_tree(self) -> TopicTree | None:
+        """The tree in the model's folder, of the documents that are searched now."""
         folder = self._topics_folder
-        if self._tree is not None or folder is None or not TOPICS.exists(folder):
-            return self._tree
+        if folder is None or not TOPICS.exists(folder):
+            return None
         tree, store = TopicTree.load(folder, self.fingerprint)
         try:
             same = store == self.store.opened.build
         except InvalidModelFile:  # without documents there are still topics
             return tree
         return tree if same else tree.on(self._collection, keep_words=True)
+
+    def _alone(self) -> AbstractContextManager[None]:
+        """Nobody else saves topics of this model until it ends; before any are saved, all may."""
+        folder = self._topics_folder
+        if folder is None or not folder.is_dir():
+            return nullcontext()
+        return TOPICS.locked(folder)
 
     def _own_tree(self) -> TopicTree | None:
         """The topics that are known, or None where there are none or those of another model."""
