@@ -285,9 +285,22 @@ def test_topics_by_label_and_over_time(fitted):
         fitted.topics_by("colour")
 
 
+def test_shares_of_broader_topics_add_up_those_they_are_made_of(model):
+    model.topics(9)
+    fine, broad = (model.topics_by("label", level=level) for level in (-1, 0))
+    assert broad.groups == fine.groups
+    children = model.topics(level=-1)
+    order = [topic.number for topic in model.tree.of_level(-1)]
+    for row, topic in zip(broad.shares, model.tree.of_level(0), strict=True):
+        own = [order.index(child.number) for child in children if child.parent == topic.number]
+        np.testing.assert_allclose(row, fine.shares[own].sum(0))
+    with pytest.raises(InvalidParameter, match="'level' parameter"):
+        model.topics_by("label", level=7)
+
+
 def test_documents_without_dates_have_no_topics_over_time(model):
     model.index(["ship sail anchor", "soup salt"])
-    with pytest.raises(InvalidParameter, match="have no date"):
+    with pytest.raises(InvalidParameter, match=r"have no date.*TextModel.read\(date=…\)"):
         model.topics_by("date")
 
 
@@ -301,6 +314,8 @@ def test_documents_without_dates_have_no_topics_over_time(model):
         ("split_topic", (99,)),
         ("split_topic", (0, 1)),
         ("hide_words", ("ship",)),
+        ("show_words", ("ship",)),
+        ("show_words", (["ship"],)),
     ],
 )
 def test_what_cannot_be_done_by_hand_changes_nothing(model, verb, given):

@@ -65,15 +65,8 @@ class TopicVerbs(Asking):
             known = self._saved_tree()
             if known is None or number not in (known.asked, known.n_topics):
                 self.find_topics(number, replace=replace)
-        tree = self.tree
-        levels = range(1 + max(topic.level for topic in tree.topics))
-        wanted = list(levels)
-        if level is not None:
-            there = is_whole(level) and -len(levels) <= level < len(levels)
-            expected = f"a level from 0 to {len(levels) - 1}, or −1"
-            require(there, "TextModel.topics", "level", expected, level)
-            wanted = [levels[level]]
-        return tree.shown(wanted, words)
+        levels = self._require_level(-1 if level is None else level, "topics")
+        return self.tree.shown(levels if level is None else [levels[level]], words)
 
     def find_topics(
         self, number: int | None = None, *, replace: bool = False, progress: Progress | None = None
@@ -105,11 +98,13 @@ class TopicVerbs(Asking):
         probability = np.concatenate([part.probability for part in parts])
         return Assignment(topic, probability)
 
-    def topics_by(self, by: str = "label", period: Period | None = None) -> Shares:
-        """The share of each topic by label, or over time by date.
+    def topics_by(
+        self, by: str = "label", period: Period | None = None, *, level: int = -1
+    ) -> Shares:
+        """The share of each topic of a level, the largest first, by label, or over time by date.
 
         `by` is "label" or "date", or what that column was called; `period` "day", "month" or
-        "year", found by itself if it is not given.
+        "year", found by itself if it is not given; `level` as in `topics`.
         """
         found = self._columns
         names = {"label": {"label", "labels", self.reading.label, found["label"]}}
@@ -117,21 +112,23 @@ class TopicVerbs(Asking):
         what = next((kind for kind, known in names.items() if by in known), None)
         expected = " or ".join(repr(n) for known in names.values() for n in known if n)
         require(what is not None, "TextModel.topics_by", "by", expected, by)
+        self._require_level(level, "topics_by")
         tree = self.tree
-        leaves = [topic.number for topic in tree.leaves]
-        place = {number: i for i, number in enumerate(leaves)}
+        numbers = [topic.number for topic in tree.of_level(level)]
+        place = {own: numbers.index(broad) for own, broad in tree.broader(level).items()}
         topics = np.array([place.get(k, -1) for k in tree.assignment.topic.tolist()], np.int64)
         labels, dates = self.store.labels_and_dates()
         values: list[Any] = labels if what == "label" else dates
         if not any(values):
+            setting = f"TextModel.read({what}=…)"
             raise InvalidParameter(
                 f"The documents that are searched have no {what}.",
-                hint=f"Name the column with {{{what}}} when they are read.",
-                settings=(str(what),),
+                hint=f"Name its column when they are read: {{{setting}}}.",
+                settings=(setting,),
             )
         if what == "label":
-            return shares_by_label(topics, len(leaves), values)
-        return shares_by_date(topics, len(leaves), values, period)
+            return shares_by_label(topics, len(numbers), values)
+        return shares_by_date(topics, len(numbers), values, period)
 
     # ---- a person's hand ----
 
@@ -171,6 +168,14 @@ class TopicVerbs(Asking):
                     settings=("TextModel.topics",),
                 )
             self._keep(change(newest))
+
+    def _require_level(self, level: object, owner: str) -> range:
+        """All levels, if this is one of them."""
+        levels = range(1 + max(topic.level for topic in self.tree.topics))
+        there = is_whole(level) and -len(levels) <= level < len(levels)  # type: ignore[operator]
+        expected = f"a level from 0 to {len(levels) - 1}, or −1"
+        require(there, f"TextModel.{owner}", "level", expected, level)
+        return levels
 
     def _require_unchanged(self, replace: bool) -> None:
         """Refuse to lose what a person has changed."""

@@ -28,9 +28,7 @@ TOPICS = Bundle(
     version=2,
     manifest="topics.json",
     files=(PARAMETERS,),
-    remedy="Find them again: remove the folder, or index the documents again with "
-    "{TextModel.index}.",
-    settings=("TextModel.index",),
+    remedy="Remove the folder: they are found again when they are asked for.",
     patience=60.0,
 )
 Progress = Callable[[int, int], None]
@@ -113,12 +111,23 @@ class TopicTree:
         """Number of topics that documents are assigned to."""
         return len(np.unique(self.numbers))
 
-    @property
-    def leaves(self) -> list[Topic]:
-        """The topics that documents are assigned to, largest first."""
-        own = set(self.numbers.tolist())
-        found = [topic for topic in self.topics if topic.number in own]
+    def of_level(self, level: int) -> list[Topic]:
+        """The topics of a level, largest first: 0 is the broadest, −1 the finest."""
+        wanted = range(1 + max(topic.level for topic in self.topics))[level]
+        found = [topic for topic in self.topics if topic.level == wanted]
         return sorted(found, key=lambda topic: (-topic.documents, topic.number))
+
+    def broader(self, level: int) -> dict[int, int]:
+        """The topic of that level that each of the finest belongs to, by their numbers."""
+        up = {node.number: node for node in self.nodes}
+        wanted = {topic.number for topic in self.of_level(level)}
+        found = {}
+        for number in set(self.numbers.tolist()):
+            node = up[number]
+            while node.number not in wanted and node.parent is not None:
+                node = up[node.parent]
+            found[number] = node.number
+        return found
 
     # ---- changed by hand ----
 
@@ -167,7 +176,13 @@ class TopicTree:
         A merged topic comes apart into those it was made of, however many.
         """
         self._require(number, "split_topic", self.numbers.tolist())
-        require(is_whole(into) and into >= 2, "TextModel.split_topic", "into", "2 or more", into)
+        require(
+            is_whole(into) and into >= 2,
+            "TextModel.split_topic",
+            "into",
+            "into 2 parts or more",
+            into,
+        )
         own = np.flatnonzero(self.numbers == number)
         mixture, numbers = self.mixture, self.numbers
         if len(own) == 1:
