@@ -150,7 +150,7 @@ def collection(
         }.items():
             note(f"accuracy, {what}", compare_groups(groups, labels).accuracy)
             note(f"NMI, {what}", compare_groups(groups, labels).nmi)
-        topics = with_limits(find_topics(vectors, presence, T, seed=seed), presence)
+        topics = with_limits(find_topics(vectors, presence, T, seed=seed), vectors, presence)
         topics = calibrated(topics, vectors, presence)
         for what, share in nowhere(topics, presence, asked, np.random.default_rng(seed)).items():
             note(f"nowhere, {what}", share)
@@ -201,7 +201,7 @@ def speed(n: int, F: int, K: int) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     begin_time = time.perf_counter()
     number = choose_number(vectors, presence)
-    topics = with_limits(find_topics(vectors, presence, number), presence)
+    topics = with_limits(find_topics(vectors, presence, number), vectors, presence)
     topics = calibrated(topics, vectors, presence)
     seconds = time.perf_counter() - begin_time
     begin_time = time.perf_counter()

@@ -79,7 +79,7 @@ class TopicTree:
         if number is None:
             number = choose_number(vectors, presence, seed=seed, progress=progress)
         mixture = find_topics(vectors, presence, number, seed=seed)
-        mixture = with_limits(mixture, presence, seed=seed)
+        mixture = with_limits(mixture, vectors, presence, seed=seed)
         mixture = calibrated(mixture, vectors, presence, seed=seed)
         numbers = np.arange(mixture.n_topics)
         tree = cls(mixture, numbers, (), (), Assignment(numbers[:0], np.empty(0, np.float32)))
