@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 from sklearn.cluster import KMeans
 
 from development import load_split
@@ -35,6 +35,7 @@ from docboltz.topics.calibration import calibrated, opinions
 from docboltz.topics.grouping import find_topics
 from docboltz.topics.mixture import TopicMixture
 from docboltz.topics.naming import choose_words, word_scores
+from docboltz.topics.nowhere import documents_of, with_limits
 from docboltz.topics.number import choose_number
 
 FIVE = ("bbc-news", "citeseer-m10", "dblp", "dbpedia-it", "pascal-flickr")
@@ -89,6 +90,27 @@ def agreement(topics: TopicMixture, vectors: NDArray[np.float32], presence: csr_
     return Bins(np.bincount(place, p) / n, np.bincount(place, agreed) / n, n)
 
 
+def nowhere(
+    topics: TopicMixture, presence: csr_array, asked: csr_array, rng: np.random.Generator
+) -> dict[str, float]:
+    """Shares of documents that belong nowhere: of real ones, learnt from and not, and of as many
+    words drawn from the collection, each once; also by their number."""
+    sizes = np.diff(asked.indptr)
+    asked = asked[sizes > 0]
+    drawn = {"drawn, as long": sizes[sizes > 0]}
+    drawn |= {f"drawn, {n} words": np.full(2000, n) for n in (5, 10, 20, 40)}
+    documents = {"learnt from": presence, "not learnt from": asked}
+    for what, lengths in drawn.items():
+        rows = [presence.indices[rng.integers(presence.nnz, size=n)] for n in lengths]
+        own = [documents_of(np.unique(row)[None], presence.shape[1]) for row in rows]
+        documents[what] = csr_array(vstack(own))
+    found = {}
+    for what, some in documents.items():
+        none = np.zeros((some.shape[0], topics.directions.shape[1]), np.float32)
+        found[what] = float((topics.assign(none, some).topic < 0).mean())  # whatever the features
+    return found
+
+
 def draw(bins: dict[str, Bins], out: Path) -> None:
     """Agreement by probability, a line a collection; on the diagonal they are equal."""
     figure = Figure((WIDTH, HEIGHT), layout="constrained", facecolor="white")
@@ -108,7 +130,8 @@ def collection(
     name: str, seeds: int, counts: Path, kept: Path, seen: dict[str, Bins]
 ) -> dict[str, list[float]]:
     """All measures of a collection, one value a seed; `seen` gets the first seed's bins."""
-    split = load_split(counts, name, "test").learn
+    split, other = load_split(counts, name, "test")
+    asked = csr_array((other.counts > 0).astype(np.float32))
     labels, T = split.labels, split.labels.shape[1]
     presence = csr_array((split.counts > 0).astype(np.float32))
     found: dict[str, list[float]] = {}
@@ -127,7 +150,10 @@ def collection(
         }.items():
             note(f"accuracy, {what}", compare_groups(groups, labels).accuracy)
             note(f"NMI, {what}", compare_groups(groups, labels).nmi)
-        topics = calibrated(find_topics(vectors, presence, T, seed=seed), vectors, presence)
+        topics = with_limits(find_topics(vectors, presence, T, seed=seed), vectors, presence)
+        topics = calibrated(topics, vectors, presence)
+        for what, share in nowhere(topics, presence, asked, np.random.default_rng(seed)).items():
+            note(f"nowhere, {what}", share)
         own = topics.assign(vectors, presence).topic
         note("accuracy", compare_groups(own, labels).accuracy)
         note("NMI", compare_groups(own, labels).nmi)
@@ -175,7 +201,8 @@ def speed(n: int, F: int, K: int) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     begin_time = time.perf_counter()
     number = choose_number(vectors, presence)
-    topics = calibrated(find_topics(vectors, presence, number), vectors, presence)
+    topics = with_limits(find_topics(vectors, presence, number), vectors, presence)
+    topics = calibrated(topics, vectors, presence)
     seconds = time.perf_counter() - begin_time
     begin_time = time.perf_counter()
     topics.assign(vectors, presence)

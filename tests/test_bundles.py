@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -215,15 +216,27 @@ def test_a_read_only_folder_is_a_clear_error(tmp_path: Path) -> None:
 
 
 def test_two_saves_at_once_are_refused(tmp_path: Path) -> None:
-    with THING.saving(tmp_path) as build:
+    with ThreadPoolExecutor(1) as other, THING.saving(tmp_path) as build:
         with pytest.raises(InvalidParameter, match="Another process is writing the thing"):
-            save(tmp_path, "second")
+            other.submit(save, tmp_path, "second").result()
         for file in THING.files:
             (build.path / file).write_bytes(b"first")
         build.publish({"name": "first"})
     assert name_of(tmp_path) == "first"
     save(tmp_path, "second")
     assert name_of(tmp_path) == "second"
+
+
+def test_who_keeps_others_from_saving_may_save(tmp_path: Path) -> None:
+    save(tmp_path, "before")
+    with ThreadPoolExecutor(1) as other:
+        with THING.locked(tmp_path):
+            save(tmp_path, "own")
+            with pytest.raises(InvalidParameter, match="Another process is writing the thing"):
+                other.submit(save, tmp_path, "other").result()
+        assert name_of(tmp_path) == "own"
+        other.submit(save, tmp_path, "other").result()
+    assert name_of(tmp_path) == "other"
 
 
 def test_removing_leaves_what_is_not_the_bundles(tmp_path: Path) -> None:

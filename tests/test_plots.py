@@ -1,5 +1,7 @@
 """Figures: what they show, and that the same numbers give the same file."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -143,7 +145,56 @@ def test_the_map_shows_shares_by_label_the_largest_topics_first():
     assert [int(row.split()[0]) for row in rows] == order.tolist()
     assert max(map(len, rows)) == plots.LONGEST_NAME
     assert [text.get_text() for text in axes.get_xticklabels()] == list(shares.groups)
-    assert bar.get_ylabel() == "Share of documents (%)"
+    assert bar.get_ylabel() == "Share of\ndocuments (%)"
+
+
+@pytest.mark.parametrize("n_topics", [1, 5, 30])
+def test_no_letter_of_the_map_is_cut_or_on_another(n_topics):
+    labels = [(f"a long name of a label {i}",) for i in range(8)]
+    shares = shares_by_label(np.arange(8) % n_topics, n_topics, labels)
+    figure = plots.topic_shares_figure(shares, [f"some long name {t}" for t in range(n_topics)])
+    figure.draw_without_rendering()
+    axes, bar = figure.axes
+    texts = [*axes.get_yticklabels(), *axes.get_xticklabels(), bar.yaxis.label, axes.xaxis.label]
+    boxes = [text.get_window_extent() for text in texts]
+    for box in boxes:
+        assert box.x0 >= 0
+        assert box.y0 >= 0
+        assert box.x1 <= figure.bbox.x1
+        assert box.y1 <= figure.bbox.y1
+    rows = boxes[:n_topics]
+    assert all(below.y1 <= above.y0 + 2 for above, below in pairwise(rows))
+
+
+@pytest.mark.parametrize(
+    ("dates", "expected"),
+    [
+        (["2001", "2009"], ["2002", "2004", "2006", "2008"]),
+        (["2019-11", "2021-02"], ["2020-01", "2020-07", "2021-01"]),
+        (["2020-02-27", "2020-03-05"], ["2020-02-27", "2020-03-05"]),
+        (["0001", "2026"], ["0500", "1000", "1500", "2000"]),
+    ],
+)
+def test_round_periods_are_named_and_have_room(dates, expected):
+    shares = shares_by_date([0, 0], 1, dates)
+    figure = plots.topic_shares_figure(shares, ["a"])
+    (axes,) = figure.axes
+    names = axes.get_xticklabels()
+    assert [name.get_text() for name in names] == expected
+    figure.draw_without_rendering()
+    boxes = [name.get_window_extent() for name in names]
+    assert all(one.x1 < other.x0 for one, other in pairwise(boxes))
+    assert boxes[0].x0 >= 0
+    assert boxes[-1].x1 <= figure.bbox.x1
+
+
+def test_a_line_of_many_periods_is_that_of_a_few_joined():
+    dates = [str(day) for day in np.datetime64("2020-01-01") + np.arange(600)]
+    shares = shares_by_date(np.arange(600) % 2, 2, dates, "day")
+    (axes,) = plots.topic_shares_figure(shares, ["a", "b"]).axes
+    line = axes.get_lines()[0]
+    assert len(line.get_xdata()) == 60
+    np.testing.assert_allclose(line.get_ydata(), 50)
 
 
 @pytest.mark.parametrize("shares", [over_time(), by_label()], ids=["time", "label"])

@@ -3,6 +3,9 @@
 import json
 import pickle
 import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -142,6 +145,68 @@ def test_words_are_hidden(model):
         assert not {*hidden} & {*each.words, *each.expected}
 
 
+def test_hidden_words_are_shown_again(model):
+    before = [topic.words for topic in model.topics()]
+    hidden = [before[0][0], before[0][1]]
+    model.hide_words(hidden)
+    model.show_words(hidden[:1])
+    again = docboltz.open(model.path)
+    assert again.tree.hidden == (hidden[1],)
+    again.show_words(hidden[1:])
+    assert [topic.words for topic in again.topics()] == before
+    with pytest.raises(InvalidParameter, match="there are none"):
+        again.show_words(hidden[:1])
+
+
+def test_changes_of_others_are_kept(model):
+    """Each opened before the other had changed anything."""
+    numbers = [topic.number for topic in model.topics(level=-1)]
+    one, two = docboltz.open(model.path), docboltz.open(model.path)
+    assert one.topics() == two.topics()
+    one.rename_topic(numbers[0], "one")
+    two.rename_topic(numbers[1], "two")
+    one.hide_words(["ship"])
+    found = docboltz.open(model.path)
+    names = {topic.number: topic.name for topic in found.topics(level=-1)}
+    assert (names[numbers[0]], names[numbers[1]]) == ("one", "two")
+    assert one.topics() == found.topics()
+    assert found.tree.hidden == ("ship",)
+
+
+def test_changes_at_the_same_time_are_all_kept(model):
+    """Eight threads with a model each, and two processes: all read, change and save at once."""
+    words = [word for words in THEMES.values() for word in words][:20]
+
+    def hide(word):
+        docboltz.open(model.path).hide_words([word])
+
+    code = "import sys, docboltz; docboltz.open(sys.argv[1]).hide_words(sys.argv[2:])"
+    command = [sys.executable, "-c", code, str(model.path)]
+    others = [subprocess.Popen([*command, *some]) for some in (words[16:18], words[18:])]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(hide, words[:16]))
+    assert [other.wait() for other in others] == [0, 0]
+    assert sorted(docboltz.open(model.path).tree.hidden) == sorted(words)
+
+
+def test_a_change_to_topics_that_others_replaced_is_refused(model):
+    """Numbers would be those of other topics."""
+    number = model.topics(level=-1)[0].number
+    docboltz.open(model.path).topics(5)
+    with pytest.raises(InvalidParameter, match="looked for again meanwhile"):
+        model.rename_topic(number, "mine")
+    assert model.topics() == docboltz.open(model.path).topics()
+    model.rename_topic(model.topics(level=-1)[0].number, "mine")
+    assert "mine" in {topic.name for topic in docboltz.open(model.path).topics()}
+
+
+def test_others_changes_are_not_lost_by_looking_again(model):
+    model.topics()
+    docboltz.open(model.path).hide_words(["ship"])
+    with pytest.raises(InvalidParameter, match="changed by hand"):
+        model.topics(5)
+
+
 def test_what_was_changed_by_hand_is_not_lost_by_looking_again(model):
     model.rename_topic(model.topics(level=-1)[0].number, "mine")
     with pytest.raises(InvalidParameter, match=r"changed by hand.*replace=True"):
@@ -220,9 +285,22 @@ def test_topics_by_label_and_over_time(fitted):
         fitted.topics_by("colour")
 
 
+def test_shares_of_broader_topics_add_up_those_they_are_made_of(model):
+    model.topics(9)
+    fine, broad = (model.topics_by("label", level=level) for level in (-1, 0))
+    assert broad.groups == fine.groups
+    children = model.topics(level=-1)
+    order = [topic.number for topic in model.tree.of_level(-1)]
+    for row, topic in zip(broad.shares, model.tree.of_level(0), strict=True):
+        own = [order.index(child.number) for child in children if child.parent == topic.number]
+        np.testing.assert_allclose(row, fine.shares[own].sum(0))
+    with pytest.raises(InvalidParameter, match="'level' parameter"):
+        model.topics_by("label", level=7)
+
+
 def test_documents_without_dates_have_no_topics_over_time(model):
     model.index(["ship sail anchor", "soup salt"])
-    with pytest.raises(InvalidParameter, match="have no date"):
+    with pytest.raises(InvalidParameter, match=r"have no date.*TextModel.read\(date=…\)"):
         model.topics_by("date")
 
 
@@ -236,6 +314,8 @@ def test_documents_without_dates_have_no_topics_over_time(model):
         ("split_topic", (99,)),
         ("split_topic", (0, 1)),
         ("hide_words", ("ship",)),
+        ("show_words", ("ship",)),
+        ("show_words", (["ship"],)),
     ],
 )
 def test_what_cannot_be_done_by_hand_changes_nothing(model, verb, given):

@@ -144,7 +144,7 @@ class Bundle:
         made = not path.exists()
         try:
             path.mkdir(parents=True, exist_ok=True)
-            with self._locked(path):
+            with self.locked(path):
                 build = Build(self, path)
                 try:
                     build.path.mkdir()
@@ -162,12 +162,36 @@ class Bundle:
                 hint="Free some space or name another folder; one that was there is still there.",
             ) from error
 
+    @contextmanager
+    def locked(self, folder: StrPath) -> Iterator[None]:
+        """Keep others from writing the folder: two saves at once would remove each other's files.
+
+        Who has the lock may save: a thread takes it as often as it likes.
+        """
+        from filelock import FileLock, Timeout
+
+        lock = FileLock(Path(folder) / LOCK, is_singleton=True)
+        try:
+            lock.acquire(timeout=self.patience)
+        except Timeout:
+            raise InvalidParameter(
+                f"Another process is writing the {self.noun} in {os.fspath(folder)}.",
+                hint="Wait for it to end, or name another folder.",
+            ) from None
+        except NotImplementedError:  # some network file systems have no locks
+            yield
+            return
+        try:
+            yield
+        finally:
+            lock.release()
+
     def remove(self, folder: StrPath) -> None:
         """Remove one that was saved, and the folder if nothing else is in it."""
         path = Path(folder)
         if not self.exists(path) or self._is_foreign(path):
             return
-        with self._locked(path):
+        with self.locked(path):
             (path / self.manifest).unlink(missing_ok=True)
             for entry in path.iterdir():
                 if _BUILD.fullmatch(entry.name):
@@ -276,24 +300,6 @@ class Bundle:
             damaged = {self.manifest} if ours else set()  # beside a build it was ours
             return bool(names - ours - damaged - {*self.also})
         return not (isinstance(described, dict) and described.get("format") == self.format)
-
-    @contextmanager
-    def _locked(self, folder: Path) -> Iterator[None]:
-        """Refuse a second save at the same time, which would remove the files of the first."""
-        from filelock import FileLock, Timeout
-
-        try:
-            lock = FileLock(folder / LOCK, timeout=self.patience).acquire()
-        except Timeout:
-            raise InvalidParameter(
-                f"Another process is writing the {self.noun} in {folder}.",
-                hint="Wait for it to end, or name another folder.",
-            ) from None
-        except NotImplementedError:  # some network file systems have no locks
-            yield
-            return
-        with lock:
-            yield
 
     def _remove_unused(self, folder: Path, own: Path) -> None:
         """Remove the old build, or `own` if it failed, and what killed saves left behind.

@@ -1,9 +1,9 @@
 """What a user can get wrong: errors that carry what was expected, what arrived and what to do.
 
 An error keeps its parts apart, and whoever shows it phrases them: `str(error)` speaks of
-parameters, the command line of options. A hint names settings as `{name}` or `{name=value}`, and
-verbs as `{TextModel.fit}`, and lists them in `settings`; a `Spelling` puts each face's own words
-there.
+parameters, the command line of options. A hint names settings as `{name}` or `{name=value}`, verbs
+as `{TextModel.fit}`, and columns that are read as `{TextModel.read(date=…)}`, and lists them in
+`settings`; a `Spelling` puts each face's own words there.
 """
 
 from __future__ import annotations

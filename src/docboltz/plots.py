@@ -41,10 +41,21 @@ LONG_LEGEND = 3
 """Names in a row of the legend."""
 MOST_LINES, MOST_ROWS = 6, 30
 """Topics that a figure of their shares shows."""
+MOST_POINTS = 60
+"""Of a line over time; where there are more periods, several are joined."""
+LETTER = 0.08
+"""Inches that a letter takes along a line, at most."""
 LONGEST_NAME = 28
 """Characters of a topic's or label's name."""
 ROUND = (1, 2, 2.5, 5, 10)
 """Steps of an axis that are easy to read."""
+PERIOD_STEPS = {
+    "2013": (5, (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000)),
+    "2013-08": (4, (1, 2, 3, 6, 12, 24, 60, 120, 240, 600, 1200)),
+    "2013-08-11": (3, (1, 2, 7, 14, 28, 91, 182, 364, 728, 1820, 3640)),
+}
+"""For years, months and days: how many names of periods have room side by side, and steps from one
+to the next, of which the first that leaves them room is taken."""
 FORMATS = (".png", ".svg")
 SALT = "docboltz"
 """What the names inside an SVG are derived from, instead of chance."""
@@ -142,13 +153,15 @@ def topic_shares_figure(shares: Shares, names: Sequence[str]) -> Figure:
     size = (WIDTH, HEIGHT + 0.18 * len(order))  # the names stand above, in lines of their own
     figure = Figure(size, layout="constrained", facecolor="white")
     axes = figure.subplots()
-    filled = np.flatnonzero(shares.documents)
+    middles, documents, course = shares.course(MOST_POINTS)
+    filled = np.flatnonzero(documents)
     for number, topic in enumerate(order):
         sign = {1: " ↑", -1: " ↓"}.get(int(trend.direction[topic]), "")
         every = max(1, len(filled) // 8)
         label = f"{_cut(names[topic])}{sign}"
-        axes.plot(filled, percent[topic, filled], label=label, markevery=every, **_style(number))
-    ticks = np.arange(0, G, max(1, -(-G // 4)))
+        line = middles[filled], 100 * course[topic, filled]
+        axes.plot(*line, label=label, markevery=every, **_style(number))
+    ticks = _period_ticks(shares.groups)
     axes.set_xticks(ticks, [shares.groups[g] for g in ticks])
     axes.set_ylim(bottom=0)
     axes.set_xlabel(str(shares.period).capitalize())
@@ -205,21 +218,33 @@ def topic_tree_figure(topics: Topics) -> Figure:
 def _share_map(shares: Shares, percent: NDArray[np.float64], names: Sequence[str]) -> Figure:
     order = np.argsort(-(percent @ shares.documents), kind="stable")[:MOST_ROWS]
     rows, columns = len(order), len(shares.groups)
-    size = (2.6 + 0.22 * columns, 1.3 + 0.2 * rows)  # as many inches as letters need
+    topics, labels = ([_cut(name) for name in own] for own in (names, shares.groups))
+    # As many inches as letters need, those of the colours' title included.
+    wide, long = (LETTER * max(map(len, own)) for own in (topics, labels))
+    size = (1.2 + wide + 0.22 * columns, 0.4 + long + max(0.2 * rows, 1.1))
     figure = Figure(size, layout="constrained", facecolor="white")
     axes = figure.subplots()
     image = axes.imshow(percent[order], cmap="Blues", vmin=0, aspect="auto")
-    axes.set_yticks(range(rows), [_cut(names[topic]) for topic in order])
-    axes.set_xticks(range(columns), [_cut(group) for group in shares.groups], rotation=90)
+    axes.set_yticks(range(rows), [topics[topic] for topic in order])
+    axes.set_xticks(range(columns), labels, rotation=90)
     axes.tick_params(labelsize=FONT_SIZE, length=0)
     axes.set_xlabel("Label", fontsize=FONT_SIZE)
     axes.set_ylabel("Topic", fontsize=FONT_SIZE)
-    bar = figure.colorbar(image, ax=axes, shrink=0.8)
-    bar.set_label("Share of documents (%)", fontsize=FONT_SIZE)
+    bar = figure.colorbar(image, ax=axes)
+    bar.set_label("Share of\ndocuments (%)", fontsize=FONT_SIZE)
     bar.ax.tick_params(labelsize=FONT_SIZE)
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
     return figure
+
+
+def _period_ticks(groups: Sequence[str]) -> NDArray[np.int64]:
+    """Periods that are named on an axis: round years, and months counted from January."""
+    most, steps = next(known for name, known in PERIOD_STEPS.items() if len(name) == len(groups[0]))
+    step = next((step for step in steps if len(groups) <= most * step), len(groups))
+    year, month = int(groups[0][:4]), int(groups[0][5:7] or 1)
+    number = {4: year, 7: 12 * year + month - 1}.get(len(groups[0]), 0)
+    return np.arange(-number % step, len(groups), step)
 
 
 def save(figure: Figure, path: str | os.PathLike[str]) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import textwrap
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
+from math import isnan
 
 Columns = Mapping[str, str]
 """Headings, each with its side: "left" or "right", or "cut" for text that stays on one line."""
+BLOCKS = "▁▂▃▄▅▆▇█"
 NARROW = 12
 """Places that a column of texts keeps."""
 
@@ -45,6 +47,18 @@ def table_lines(
             )
             lines.append("  ".join(padded).rstrip())
     return lines
+
+
+def sparkline(values: Iterable[float]) -> str:
+    """A block for each value, as high as its share of the largest; a space for NaN.
+
+    >>> sparkline([0.0, 0.5, float("nan"), 1.0])
+    '▁▅ █'
+    """
+    own = [float(value) for value in values]
+    most = max((value for value in own if not isnan(value)), default=0.0) or 1.0
+    highest = len(BLOCKS) - 1
+    return "".join(" " if isnan(v) else BLOCKS[int(v / most * highest + 0.5)] for v in own)
 
 
 def cells(text: str) -> int:

@@ -6,7 +6,8 @@ are indexed, topics are looked for again or a person changes them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -64,29 +65,18 @@ class TopicVerbs(Asking):
             known = self._saved_tree()
             if known is None or number not in (known.asked, known.n_topics):
                 self.find_topics(number, replace=replace)
-        tree = self.tree
-        levels = range(1 + max(topic.level for topic in tree.topics))
-        wanted = list(levels)
-        if level is not None:
-            there = is_whole(level) and -len(levels) <= level < len(levels)
-            expected = f"a level from 0 to {len(levels) - 1}, or −1"
-            require(there, "TextModel.topics", "level", expected, level)
-            wanted = [levels[level]]
-        return tree.shown(wanted, words)
+        levels = self._require_level(-1 if level is None else level, "topics")
+        return self.tree.shown(levels if level is None else [levels[level]], words)
 
     def find_topics(
         self, number: int | None = None, *, replace: bool = False, progress: Progress | None = None
     ) -> None:
         """Look for topics in the collection anew; without a `number` as many as it has."""
-        known = None if replace else self._saved_tree()
-        if known is not None and known.edited:
-            raise InvalidParameter(
-                "The topics were changed by hand, and others would replace them.",
-                hint="Add {replace=True} to let them.",
-                settings=("replace=True",),
-            )
+        self._require_unchanged(replace)
         found = TopicTree.find(self._collection, number, progress=progress or (lambda *_: None))
-        self._keep(found)
+        with self._alone():
+            self._require_unchanged(replace)  # which may have been done meanwhile
+            self._keep(found)
 
     def assign(self, texts: Any) -> Assignment:
         """The topic of each text, −1 for one that belongs nowhere, and how sure that is.
@@ -108,11 +98,13 @@ class TopicVerbs(Asking):
         probability = np.concatenate([part.probability for part in parts])
         return Assignment(topic, probability)
 
-    def topics_by(self, by: str = "label", period: Period | None = None) -> Shares:
-        """The share of each topic by label, or over time by date.
+    def topics_by(
+        self, by: str = "label", period: Period | None = None, *, level: int = -1
+    ) -> Shares:
+        """The share of each topic of a level, the largest first, by label, or over time by date.
 
         `by` is "label" or "date", or what that column was called; `period` "day", "month" or
-        "year", found by itself if it is not given.
+        "year", found by itself if it is not given; `level` as in `topics`.
         """
         found = self._columns
         names = {"label": {"label", "labels", self.reading.label, found["label"]}}
@@ -120,42 +112,80 @@ class TopicVerbs(Asking):
         what = next((kind for kind, known in names.items() if by in known), None)
         expected = " or ".join(repr(n) for known in names.values() for n in known if n)
         require(what is not None, "TextModel.topics_by", "by", expected, by)
+        self._require_level(level, "topics_by")
         tree = self.tree
-        leaves = [topic.number for topic in tree.leaves]
-        place = {number: i for i, number in enumerate(leaves)}
+        numbers = [topic.number for topic in tree.of_level(level)]
+        place = {own: numbers.index(broad) for own, broad in tree.broader(level).items()}
         topics = np.array([place.get(k, -1) for k in tree.assignment.topic.tolist()], np.int64)
         labels, dates = self.store.labels_and_dates()
         values: list[Any] = labels if what == "label" else dates
         if not any(values):
+            setting = f"TextModel.read({what}=…)"
             raise InvalidParameter(
                 f"The documents that are searched have no {what}.",
-                hint=f"Name the column with {{{what}}} when they are read.",
-                settings=(str(what),),
+                hint=f"Name its column when they are read: {{{setting}}}.",
+                settings=(setting,),
             )
         if what == "label":
-            return shares_by_label(topics, len(leaves), values)
-        return shares_by_date(topics, len(leaves), values, period)
+            return shares_by_label(topics, len(numbers), values)
+        return shares_by_date(topics, len(numbers), values, period)
 
     # ---- a person's hand ----
 
     def rename_topic(self, number: int, name: str) -> None:
         """Call a topic by another name; "" for the name that its words make."""
-        self._keep(self.tree.rename(number, name))
+        self._change(lambda tree: tree.rename(number, name))
 
     def merge_topics(self, numbers: Sequence[int]) -> None:
         """Make one topic of several; it keeps the number of the first."""
-        self._keep(self.tree.merge(numbers, self._collection))
+        self._change(lambda tree: tree.merge(numbers, self._collection))
 
     def split_topic(self, number: int, into: int = 2) -> None:
         """Make several topics of one; the largest keeps its number, the others get new ones.
 
         A merged topic comes apart into those it was made of, however many.
         """
-        self._keep(self.tree.split(number, self._collection, into))
+        self._change(lambda tree: tree.split(number, self._collection, into))
 
     def hide_words(self, words: Sequence[str]) -> None:
         """Show words no more among those of a topic."""
-        self._keep(self.tree.hide(words, self._collection))
+        self._change(lambda tree: tree.hide(words, self._collection))
+
+    def show_words(self, words: Sequence[str]) -> None:
+        """Show words again that were hidden."""
+        self._change(lambda tree: tree.show(words, self._collection))
+
+    def _change(self, change: Callable[[TopicTree], TopicTree]) -> None:
+        """Change the newest topics, whoever saved them, and let nobody else do so meanwhile."""
+        seen = self.tree
+        with self._alone():
+            newest = self._read_tree() or seen
+            if newest.origin != seen.origin:
+                self._tree = newest
+                raise InvalidParameter(
+                    "Topics were looked for again meanwhile, and have other numbers.",
+                    hint="Look at them with {TextModel.topics}, and change those.",
+                    settings=("TextModel.topics",),
+                )
+            self._keep(change(newest))
+
+    def _require_level(self, level: object, owner: str) -> range:
+        """All levels, if this is one of them."""
+        levels = range(1 + max(topic.level for topic in self.tree.topics))
+        there = is_whole(level) and -len(levels) <= level < len(levels)  # type: ignore[operator]
+        expected = f"a level from 0 to {len(levels) - 1}, or −1"
+        require(there, f"TextModel.{owner}", "level", expected, level)
+        return levels
+
+    def _require_unchanged(self, replace: bool) -> None:
+        """Refuse to lose what a person has changed."""
+        known = None if replace else self._read_tree() or self._tree
+        if known is not None and known.edited:
+            raise InvalidParameter(
+                "The topics were changed by hand, and others would replace them.",
+                hint="Add {replace=True} to let them.",
+                settings=("replace=True",),
+            )
 
     # ---- kept ----
 
@@ -186,15 +216,26 @@ class TopicVerbs(Asking):
 
     def _saved_tree(self) -> TopicTree | None:
         """The tree in memory or in the model's folder, of the documents that are searched now."""
+        return self._tree or self._read_tree()
+
+    def _read_tree(self) -> TopicTree | None:
+        """The tree in the model's folder, of the documents that are searched now."""
         folder = self._topics_folder
-        if self._tree is not None or folder is None or not TOPICS.exists(folder):
-            return self._tree
+        if folder is None or not TOPICS.exists(folder):
+            return None
         tree, store = TopicTree.load(folder, self.fingerprint)
         try:
             same = store == self.store.opened.build
         except InvalidModelFile:  # without documents there are still topics
             return tree
         return tree if same else tree.on(self._collection, keep_words=True)
+
+    def _alone(self) -> AbstractContextManager[None]:
+        """Nobody else saves topics of this model until it ends; before any are saved, all may."""
+        folder = self._topics_folder
+        if folder is None or not folder.is_dir():
+            return nullcontext()
+        return TOPICS.locked(folder)
 
     def _own_tree(self) -> TopicTree | None:
         """The topics that are known, or None where there are none or those of another model."""

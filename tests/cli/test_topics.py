@@ -1,5 +1,8 @@
 """docboltz topics: topics by default, single units with --units."""
 
+import json
+
+import numpy as np
 import pytest
 
 from docboltz.text_model import TextModel
@@ -69,7 +72,70 @@ def test_shares_by_label(docboltz, model):
     lines = docboltz("topics", model, "--by", "label").out.splitlines()
     assert set(groups) < set(lines[0].split())
     assert lines[-1].split()[0] == "all"
-    assert "no date" in docboltz("topics", model, "--by", "date").complaint
+    said = docboltz("topics", model, "--by", "date").complaint
+    assert "no date" in said
+    assert "'docboltz index' with --date" in said
+
+
+def test_shares_of_broader_topics(docboltz, model):
+    docboltz("topics", model, "--number", 9)
+    broad = docboltz("topics", model, "--by", "label", "--level", 0, "--json").json
+    topics = TextModel.open(model).topics(level=0)
+    assert sorted(each["topic"] for each in broad) == sorted(topic.number for topic in topics)
+    names = {topic.number: topic.name for topic in topics}
+    assert all(each["name"] == names[each["topic"]] for each in broad)
+    said = docboltz("topics", model, "--by", "label", "--level", 5).complaint
+    assert said.startswith("docboltz: --level must be a level from 0 to")
+
+
+@pytest.fixture
+def dated(docboltz, model, tmp_path):
+    """The model of 40 days' documents, and one that is dated wrongly."""
+    days = [*(str(day) for day in np.datetime64("2020-01-01") + np.arange(40)), "0020-01-01"]
+    texts = [" ".join(text for text in some) for some in zip(*ENGLISH.values(), strict=False)]
+    lines = [{"text": texts[i % len(texts)], "date": day} for i, day in enumerate(days)]
+    file = tmp_path / "dated.jsonl"
+    file.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    assert docboltz("index", model, file).code == 0
+    return model
+
+
+def test_many_periods_are_a_line_of_blocks(docboltz, dated):
+    outcome = docboltz("topics", dated, "--by", "date")
+    title, head, *rows = outcome.out.splitlines()
+    assert title == "From 2020-01-01 to 2020-02-09, by day"
+    assert head.split() == ["topic", "name", "trend", "first", "last", "highest", "course"]
+    name = max(len(topic.name) for topic in TextModel.open(dated).topics(level=-1))
+    assert max(map(len, rows)) <= 80 - 12 + name, "80 with a name in lines of 12 letters"
+    assert set(rows[-1].split()[-1]) <= set("▁▂▃▄▅▆▇█")
+    assert len(rows[-1].split()[-1]) == 16, "two or three days each"
+    assert "1 document left out, dated far from all others" in outcome.err
+    whole = docboltz("topics", dated, "--by", "date", "--json").json
+    assert {len(topic["groups"]) for topic in whole} == {40}
+    few = docboltz("topics", dated, "--by", "date", "--period", "month").out.splitlines()
+    assert few[1].split()[-2:] == ["2020-01", "2020-02"]
+
+
+def test_as_many_topics_as_there_are(docboltz, model):
+    docboltz("topics", model, "--number", 5)
+    docboltz("topics", model, "--hide", "butter")
+    assert "changed by hand" in docboltz("topics", model, "--number", "auto").complaint
+    assert docboltz("topics", model, "--number", "auto", "--replace").code == 0
+    found = TextModel.open(model)
+    assert found.tree.asked is None
+    expected = TextModel.open(model)
+    expected.find_topics(replace=True)
+    assert found.topics() == expected.topics()
+    said = docboltz("topics", model, "--units", "--number", "auto").complaint
+    assert "--number auto" in said
+
+
+def test_hidden_words_are_shown_again(docboltz, model):
+    before = docboltz("topics", model, "--json").json
+    word = before[0]["words"][0]
+    hidden = docboltz("topics", model, "--hide", word, "--json").json
+    assert word not in {each for topic in hidden for each in topic["words"]}
+    assert docboltz("topics", model, "--show", word, "--json").json == before
 
 
 @pytest.mark.parametrize("by", [(), ("--by", "label")])
@@ -116,6 +182,14 @@ def test_wrong_changes(docboltz, model):
     for wrong, said in (
         (("--rename", "my own"), "--rename is a number and a name"),
         (("--merge", "one,two"), "--merge must be"),
-        (("--level", 9), "level from 0 to"),
+        (("--level", 9), "--level must be a level from 0 to"),
+        (("--merge", "0,99"), "--merge must be"),
+        (("--split", "99"), "--split must be"),
+        (("--split", "0,1"), "--split must be into 2 parts or more"),
+        (("--rename", "99=x"), "--rename must be"),
+        (("--show", "butter"), "--show must be words that are hidden"),
+        (("--out", "t.pdf"), "--out must be a name that ends in .png or .svg"),
+        (("--number", "many"), "--number must be auto or a whole number"),
+        (("--number", "0"), "--number must be auto or a whole number"),
     ):
         assert said in docboltz("topics", model, *wrong).complaint

@@ -1,6 +1,7 @@
 """Probabilities that say how often another look agrees."""
 
 import numpy as np
+from scipy.sparse import csr_array, hstack
 
 from docboltz.topics.calibration import calibrated, opinions
 from docboltz.topics.grouping import find_topics
@@ -9,10 +10,12 @@ from .worlds import world
 
 
 def test_probabilities_become_as_sure_as_opinions_agree():
-    """Half of the words are from anywhere, so that a document's topic is often in doubt."""
-    vectors, presence, _ = world(n_per_topic=300, mixed=0.5, n_words=4)
-    vectors = np.random.default_rng(0).normal(size=vectors.shape).astype(np.float32)
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)  # features say nothing
+    """More than half of the words are from anywhere, so that a document's topic is often in doubt,
+    and each comes with three others that always do: the mixture takes them for independent."""
+    vectors, presence, _ = world(n_per_topic=300, mixed=0.6)
+    presence = csr_array(hstack([presence] * 4))
+    vectors = vectors + 0.5 * np.random.default_rng(0).normal(size=vectors.shape).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     raw = find_topics(vectors, presence, 4, starts=4)
     cool = calibrated(raw, vectors, presence)
     found = {}

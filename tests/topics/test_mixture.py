@@ -75,13 +75,22 @@ def test_documents_find_their_topics_and_those_without_words_belong_nowhere(fitt
     assert empty.probability.tolist() == [1, 1]
 
 
-def test_a_document_like_no_topic_belongs_nowhere(fitted):
-    *_, mixture = fitted
-    strange = np.zeros((1, 40), np.float32)
-    strange[0, ::10] = 1  # a word of each topic
-    opposite = -mixture.directions.mean(0, keepdims=True)
-    opposite /= np.linalg.norm(opposite)
-    assert mixture.assign(opposite, csr_array(strange)).topic.tolist() == [-1]
+def test_words_that_fit_less_well_than_they_must_belong_nowhere(fitted):
+    """With a limit of its own for each number of words; between two, on the line through them."""
+    vectors, presence, topic, mixture = fitted
+    fit = mixture.fit(presence)
+    expected = np.stack([presence @ mixture.words[:, t] for t in range(4)]).max(0)
+    np.testing.assert_allclose(fit, expected, rtol=1e-6)
+    n = np.diff(presence.indptr)
+    middle = float(np.median(fit))
+    limits = np.array([middle - 1, middle + 1], np.float32)
+    strict = replace(mixture, lengths=np.array([4, 6], np.float32), limits=limits)
+    found = strict.assign(vectors, presence).topic
+    nowhere = fit < middle + np.clip(n, 4, 6) - 5
+    assert 0.1 < nowhere.mean() < 0.9
+    assert np.array_equal(found, np.where(nowhere, -1, mixture.assign(vectors, presence).topic))
+    none = replace(strict, limits=limits - 1000)
+    assert np.array_equal(none.assign(vectors, presence).topic, topic)
 
 
 def test_blocks_change_nothing(fitted, monkeypatch):

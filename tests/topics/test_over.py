@@ -162,3 +162,56 @@ def test_the_limit_counts_the_topics():
     rising = 0.3 + slope * (x - 4.5)
     assert find_trend(n, rising[None]).direction.tolist() == [1]
     assert not find_trend(n, np.vstack([rising, np.full((19, 10), 0.1)])).direction.any()
+
+
+# ---- strays, and many periods ----
+
+
+def days(first, n):
+    return [str(day) for day in np.datetime64(first) + np.arange(n)]
+
+
+@pytest.mark.parametrize("stray", ["0001-01-01", "1970-01", "2199"])
+def test_a_stray_date_makes_no_periods(stray):
+    dates = days("2013-08-01", 150)
+    topics = [0, 1] * 75
+    expected = shares_by_date(topics, 2, dates)
+    found = shares_by_date([*topics, 1], 2, [*dates, stray])
+    assert (found.n_stray, found.n_without) == (1, 0)
+    assert (
+        found.groups == expected.groups == ("2013-08", "2013-09", "2013-10", "2013-11", "2013-12")
+    )
+    assert np.array_equal(found.shares, expected.shares)
+
+
+def test_strays_may_be_at_both_ends_and_one_in_a_hundred():
+    dates = days("2013-08-01", 400)
+    strays = ["1900", "1901", "1901", "2100-01-01", "2101-01-01"]
+    found = shares_by_date([0] * 405, 1, [*strays, *dates])
+    assert found.n_stray == 5
+    assert (found.groups[0], found.groups[-1]) == ("2013-08", "2014-09")
+    farther = shares_by_date([0] * 402, 1, ["1980", "2199", *dates])
+    assert farther.n_stray == 2, "the nearer is one without the farther"
+    more = shares_by_date([0] * 405, 1, ["1900-01-01"] * 5 + dates)
+    assert more.n_stray == 0, "five of 405 are no error of typing"
+    assert more.groups[0] == "1900"
+
+
+def test_dates_that_are_far_apart_are_no_strays():
+    few = ["2000", "2001", "2013"]
+    assert shares_by_date([0] * 3, 1, few).n_stray == 0, "of so few, who knows"
+    apart = [*days("2000-01-01", 50), *days("2013-01-01", 50)]
+    found = shares_by_date([0] * 100, 1, apart)
+    assert (found.n_stray, found.groups[0], found.groups[-1]) == (0, "2000", "2013")
+
+
+def test_a_course_joins_periods():
+    found = shares_by_date([0, 0, 1, 0, 1], 2, ["2000", "2001", "2001", "2006", "2006"])
+    middles, documents, shares = found.course(4)
+    assert middles.tolist() == [0, 1.5, 3.5, 5.5]
+    assert documents.tolist() == [1, 1, 0, 1]
+    np.testing.assert_allclose(shares, [[1, 0.5, np.nan, 0.5], [0, 0.5, np.nan, 0.5]])
+    middles, documents, shares = found.course(100)
+    assert np.array_equal(documents, found.documents)
+    filled = documents > 0
+    assert np.array_equal(shares[:, filled], found.shares[:, filled])

@@ -59,7 +59,43 @@ class TfIdf(ReadsCounts, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self._weights.transform(self._validate(X, "transform", reset=False))
 
 
-class LSI(ReadsCounts, MakesFeatures):
+class _OfWeights(ReadsCounts, MakesFeatures):
+    """Features from a decomposition of tf-idf weights: rows of `components_` are learnt."""
+
+    components_: NDArray[np.float32]
+    idf_: NDArray[np.float32]
+    n_features_in_: int
+
+    def __init__(self, n_components: int = 128, *, random_state: Any = None) -> None:
+        self.n_components = n_components
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
+        """Learn from raw word counts. Documents without a word are left out, with a warning."""
+        name = type(self).__name__
+        with self._unchanged_if_refused():
+            require_count(self.n_components, name, "n_components")
+            counts = self._nonempty_counts(X, "fit", reset=True)
+            rng = random_state_of(self.random_state, name)
+        self._weights = TfidfTransformer().fit(counts)
+        self.idf_ = self._weights.idf_
+        rank = min(self.n_components, *counts.shape)
+        self.components_ = self._decompose(self._weights.transform(counts), rank, rng)
+        return self
+
+    def _decompose(
+        self, weights: sparse.csr_array, rank: int, rng: np.random.RandomState
+    ) -> NDArray[np.float32]:
+        """The components of weights: (rank, n_words)."""
+        raise NotImplementedError
+
+    def _weighted(self, X: ArrayLike) -> sparse.csr_array:
+        """The weights of documents to transform."""
+        check_is_fitted(self)
+        return self._weights.transform(self._validate(X, "transform", reset=False))
+
+
+class LSI(_OfWeights):
     """Latent semantic indexing: the leading singular vectors of tf-idf weights.
 
     Parameters
@@ -81,38 +117,20 @@ class LSI(ReadsCounts, MakesFeatures):
     (3, 2)
     """
 
-    components_: NDArray[np.float32]
-    idf_: NDArray[np.float32]
-    n_features_in_: int
-
-    def __init__(self, n_components: int = 128, *, random_state: Any = None) -> None:
-        self.n_components = n_components
-        self.random_state = random_state
-
-    def fit(self, X: ArrayLike, y: object = None) -> Self:
-        """Learn from raw word counts. Documents without a word are left out, with a warning."""
-        with self._unchanged_if_refused():
-            require_count(self.n_components, "LSI", "n_components")
-            counts = self._nonempty_counts(X, "fit", reset=True)
-            rng = random_state_of(self.random_state, "LSI")
-        self._weights = TfidfTransformer().fit(counts)
-        weighted = self._weights.transform(counts)
-        rank = min(self.n_components, *counts.shape)
+    def _decompose(
+        self, weights: sparse.csr_array, rank: int, rng: np.random.RandomState
+    ) -> NDArray[np.float32]:
         # Not TruncatedSVD, which refuses a vocabulary of one word and warns where all documents
         # are the same; its decomposition is this one.
-        vectors = randomized_svd(weighted, rank, n_iter=5, random_state=rng)[2]
-        self.components_ = vectors.astype(np.float32)
-        self.idf_ = self._weights.idf_
-        return self
+        vectors = randomized_svd(weights, rank, n_iter=5, random_state=rng)[2]
+        return np.asarray(vectors, np.float32)
 
     def transform(self, X: ArrayLike) -> NDArray[np.float32]:
         """Give each document its features: (n_documents, n_components), float32."""
-        check_is_fitted(self)
-        weighted = self._weights.transform(self._validate(X, "transform", reset=False))
-        return np.asarray(weighted @ self.components_.T)
+        return np.asarray(self._weighted(X) @ self.components_.T)
 
 
-class NMF(ReadsCounts, MakesFeatures):
+class NMF(_OfWeights):
     """Non-negative matrix factorisation of tf-idf weights: V ≈ W H, both factors 0 or more.
 
     Parameters
@@ -136,39 +154,22 @@ class NMF(ReadsCounts, MakesFeatures):
     (3, 2)
     """
 
-    components_: NDArray[np.float32]
-    idf_: NDArray[np.float32]
-    n_features_in_: int
-
-    def __init__(self, n_components: int = 128, *, random_state: Any = None) -> None:
-        self.n_components = n_components
-        self.random_state = random_state
-
-    def fit(self, X: ArrayLike, y: object = None) -> Self:
-        """Learn from raw word counts. Documents without a word are left out, with a warning."""
-        with self._unchanged_if_refused():
-            require_count(self.n_components, "NMF", "n_components")
-            counts = self._nonempty_counts(X, "fit", reset=True)
-            rng = random_state_of(self.random_state, "NMF")
-        self._weights = TfidfTransformer().fit(counts)
-        weighted = self._weights.transform(counts)
-        rank = min(self.n_components, *counts.shape)
+    def _decompose(
+        self, weights: sparse.csr_array, rank: int, rng: np.random.RandomState
+    ) -> NDArray[np.float32]:
         with warnings.catch_warnings():
             # Up to 1,000 sweeps give no post of 20 Newsgroups another of 20 topics.
             warnings.simplefilter("ignore", ConvergenceWarning)
-            self.components_ = non_negative_factorization(
-                weighted, n_components=rank, max_iter=SWEEPS, random_state=rng
-            )[1]
-        self.idf_ = self._weights.idf_
-        return self
+            found = non_negative_factorization(
+                weights, n_components=rank, max_iter=SWEEPS, random_state=rng
+            )
+        return np.asarray(found[1])
 
     def transform(self, X: ArrayLike) -> NDArray[np.float32]:
         """Give each document its weights of the topics, W: (n_documents, n_components), float32."""
-        check_is_fitted(self)
-        weighted = self._weights.transform(self._validate(X, "transform", reset=False))
         # With a tolerance, when to stop would depend on the other documents.
         found = non_negative_factorization(
-            weighted,
+            self._weighted(X),
             H=self.components_,
             n_components=len(self.components_),
             update_H=False,

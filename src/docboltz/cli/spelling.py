@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from docboltz.errors import Spelling
@@ -14,9 +15,20 @@ CALLED = {
     "n": "top",
 }
 """Options that are not named as the parameters of Python are."""
+IN_ONE_OPTION = {
+    "TextModel.merge_topics": "merge",
+    "TextModel.split_topic": "split",
+    "TextModel.rename_topic": "rename",
+    "TextModel.hide_words": "hide",
+    "TextModel.show_words": "show",
+    "save": "out",
+}
+"""Verbs all of whose parameters are given to one option."""
 RENAMED = {"--topics": "--units"}
 """Options by the names they had: who still types one is told the new name."""
 VERB = "TextModel."
+READ = re.compile(r"TextModel\.read\((\w+)=…\)")
+"""What is said of documents when they are read; the command that reads others is index."""
 QUOTES = "'\""
 
 
@@ -28,6 +40,8 @@ class OptionNames(Spelling):
     ('--min-df', '--no-stem', '--words')
     >>> names.subject("FixedLatentWords", "m"), names.setting("TextModel.fit")
     ("The 'm' parameter of FixedLatentWords", "'docboltz fit'")
+    >>> names.setting("TextModel.read(date=…)")
+    "'docboltz index' with --date"
     """
 
     def __init__(self, parameters: Iterable[str]) -> None:
@@ -40,11 +54,13 @@ class OptionNames(Spelling):
 
     def subject(self, owner: str, name: str) -> str:
         """The option, or the parameter where the command has no such option."""
-        option = self._option(name)
+        option = self._option(IN_ONE_OPTION.get(owner, name))
         return super().subject(owner, name) if option is None else f"--{option}"
 
     def setting(self, mention: str) -> str:
         """The option with its value, as it is typed."""
+        if read := READ.fullmatch(mention):
+            return f"'docboltz index' with --{read[1].replace('_', '-')}"
         if mention.startswith(VERB):
             return f"'docboltz {mention.removeprefix(VERB)}'"
         name, equals, value = mention.partition("=")

@@ -9,17 +9,19 @@ import click
 
 from docboltz.cli import options
 from docboltz.cli.options import flag, option
-from docboltz.cli.output import count_of, print_answer, print_json, print_table, remark
-from docboltz.errors import InvalidParameter
+from docboltz.cli.output import count_of, print_answer, print_json, remark
+from docboltz.cli.topic_shares import show_shares
+from docboltz.errors import InvalidParameter, require
 
 if TYPE_CHECKING:
     from docboltz.text_model import TextModel
-    from docboltz.topics.over import Shares
+
+AUTO = "auto"
 
 
 @click.command()
 @options.model_folder
-@option("--number", "Look for so many topics, and keep them.", type=options.COUNT)
+@option("--number", "Look for so many topics, or 'auto' for as many as there are; keep them.")
 @option("--level", "Topics of one level: 0 the broadest, -1 the finest.", type=click.INT)
 @option("--words", "Words per topic.", 10, click.IntRange(1, 20))
 @option("--by", "Shares by 'label' or 'date', or the name of that column.")
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 @option("--split", "Make two of one: 4; or more: 4,3.")
 @option("--rename", "Call a topic by another name: '3=super bowl'.")
 @option("--hide", "Words that are not to be shown, split by commas.")
+@option("--show", "Hidden words to show again, split by commas.")
 @flag("--replace", "Let --number replace topics that were changed by hand.")
 @options.as_json
 def topics(model: Path, json: bool, out: Path | None, **given: Any) -> None:
@@ -47,18 +50,23 @@ def topics(model: Path, json: bool, out: Path | None, **given: Any) -> None:
 
     if given["period"] is not None and given["by"] is None:
         raise click.UsageError("--period says how --by counts time; --by is missing.")
+    given["number"] = _number(given["number"])
     text_model = TextModel.open(model)
     if given["units"]:
         _show_units(text_model, {**given, "out": out}, json=json)
         return
-    if given["number"] is not None:
+    if given["number"] == AUTO:
+        text_model.find_topics(replace=given["replace"])
+    elif given["number"] is not None:
         text_model.topics(given["number"], replace=given["replace"])
     _change(text_model, given)
-    answer = text_model.topics(level=given["level"], words=given["words"])
+    level = given["level"]
     if given["by"] is not None:
-        shares = text_model.topics_by(given["by"], given["period"])
-        _show_shares(text_model, shares, json=json, out=out)
+        level = -1 if level is None else level
+        shares = text_model.topics_by(given["by"], given["period"], level=level)
+        show_shares(shares, text_model.tree.of_level(level), json=json, out=out)
         return
+    answer = text_model.topics(level=level, words=given["words"])
     if out is not None:
         from docboltz.plots import save, topic_tree_figure
 
@@ -67,7 +75,7 @@ def topics(model: Path, json: bool, out: Path | None, **given: Any) -> None:
         print_json(answer.to_dicts())
     else:
         print_answer(answer, answer.title)
-    if given["number"] is not None and text_model.tree.n_topics < given["number"]:
+    if isinstance(given["number"], int) and text_model.tree.n_topics < given["number"]:
         remark(f"No more than {text_model.tree.n_topics} topics have documents.")
     nowhere = int((text_model.tree.assignment.topic < 0).sum())
     if nowhere:
@@ -78,6 +86,8 @@ def _show_units(model: TextModel, given: dict[str, Any], *, json: bool) -> None:
     """Units instead of topics; with a number those that do not repeat each other."""
     number, words = given["number"], given["words"]
     fitting = {"units", "number", "words"}
+    if number == AUTO:
+        raise click.UsageError("--units shows no topics, and --number auto looks for those.")
     for name, value in given.items():
         if name not in fitting and value is not None and value is not False:
             raise click.UsageError(f"--units shows no topics, and --{name} is about those.")
@@ -105,42 +115,19 @@ def _change(model: TextModel, given: dict[str, Any]) -> None:
             raise InvalidParameter(f"--rename is a number and a name, '3=name': {given['rename']}.")
         model.rename_topic(int(number), name.strip())
     if given["hide"] is not None:
-        model.hide_words([word.strip() for word in given["hide"].split(",") if word.strip()])
+        model.hide_words(_split(given["hide"]))
+    if given["show"] is not None:
+        model.show_words(_split(given["show"]))
 
 
-def _show_shares(model: TextModel, shares: Shares, *, json: bool, out: Path | None) -> None:
-    """A table of the shares of topics, and which of them rise and fall."""
-    leaves = model.tree.leaves
-    if out is not None:
-        from docboltz.plots import save, topic_shares_figure
-
-        save(topic_shares_figure(shares, [topic.name for topic in leaves]), out)
-    found = [
-        {**each, "topic": topic.number, "name": topic.name}
-        for each, topic in zip(shares.to_dicts(), leaves, strict=True)
-    ]
-    if json:
-        print_json(found)
-        return
-    trend = {} if shares.trend is None else {"trend": "left"}
-    heads = {"topic": "right", "name": "left", **trend, **dict.fromkeys(shares.groups, "right")}
-    rows = [
-        [
-            str(each["topic"]),
-            each["name"],
-            *(each["trend"] or "" for _ in trend),
-            *(f"{group['share']:.0%}" for group in each["groups"]),
-        ]
-        for each in found
-    ]
-    rows.append(["all", "documents", *("" for _ in trend), *(f"{n:,}" for n in shares.documents)])
-    print_table(None, heads, rows)
-    if shares.n_groups_left_out:
-        remark(f"{count_of(shares.n_groups_left_out, 'rarer label')} not shown")
-    if shares.n_without:
-        remark(f"{count_of(shares.n_without, 'document')} without {model_column(shares)} left out")
+def _number(given: str | None) -> int | str | None:
+    """How many topics are asked for: a whole number, "auto" or nothing."""
+    if given is None or given == AUTO:
+        return given
+    ok = given.isdecimal() and len(given) <= 12 and int(given) > 0
+    require(ok, "docboltz", "number", "auto or a whole number of at least 1", given)
+    return int(given)
 
 
-def model_column(shares: Shares) -> str:
-    """What groups documents."""
-    return "a label" if shares.trend is None else "a date"
+def _split(words: str) -> list[str]:
+    return [word.strip() for word in words.split(",") if word.strip()]

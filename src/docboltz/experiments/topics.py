@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
-from sklearn.cluster import KMeans
 from sklearn.preprocessing import normalize
 
 from docboltz.corpus.split import Split
@@ -27,7 +26,8 @@ from docboltz.evaluation.topic_words import (
     word_intrusion,
 )
 from docboltz.experiments.models import Grouping
-from docboltz.topics.grouping import find_topics
+from docboltz.search.vectors import unit_vectors
+from docboltz.topics.grouping import find_topics, k_means
 
 WORDS_PER_TOPIC, WORDS_WITH_INTRUDER = 10, 5
 RANKED_WORDS = 50
@@ -73,7 +73,7 @@ def group_documents(
     The words of documents, `counts` (n, K), are asked where the model's topics are made of both.
     """
     if how == "topics":
-        vectors = normalize(features - features.mean(axis=0)).astype(np.float32)
+        vectors = unit_vectors(features, features.mean(axis=0))
         presence = csr_array((counts > 0).astype(np.float32))
         return find_topics(vectors, presence, n_topics, seed=seed).assign(vectors, presence).topic
     if how != "own":
@@ -85,9 +85,11 @@ def groups_of_features(
     features: Any, n_topics: int, *, centred: bool, seed: int
 ) -> NDArray[np.int64]:
     """Groups by k-means on directions: features, perhaps less their mean, scaled to length 1."""
-    vectors = normalize(features - features.mean(axis=0) if centred else features)
-    search = KMeans(min(n_topics, vectors.shape[0]), n_init=STARTS, random_state=seed)
-    return np.asarray(search.fit_predict(vectors), np.int64)
+    if issparse(features):  # word weights, whose mean is not taken off
+        vectors = normalize(features)
+    else:
+        vectors = unit_vectors(features, features.mean(axis=0) if centred else None)
+    return k_means(vectors, min(n_topics, vectors.shape[0]), seed, starts=STARTS)
 
 
 def measure_topics(groups: NDArray[np.int64], split: Split) -> TopicMeasures | None:

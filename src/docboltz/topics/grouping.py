@@ -70,12 +70,14 @@ def start(
     return found, float(total.mean(dtype=np.float64))
 
 
-def k_means(vectors: Floats, n_groups: int, seed: int) -> NDArray[np.int64]:
-    """Groups of vectors by scikit-learn's k-means, from one start."""
+def k_means(
+    vectors: Floats | csr_array, n_groups: int, seed: int, *, starts: int = 1
+) -> NDArray[np.int64]:
+    """Groups of vectors by scikit-learn's k-means, the best of so many starts."""
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
 
-    search = KMeans(n_groups, n_init=1, max_iter=30, random_state=seed, copy_x=False)
+    search = KMeans(n_groups, n_init=starts, max_iter=30, random_state=seed, copy_x=False)
     with warnings.catch_warnings():
         # Of fewer different documents than groups some groups stay empty, as they should.
         warnings.simplefilter("ignore", ConvergenceWarning)

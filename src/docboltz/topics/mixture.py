@@ -9,7 +9,7 @@ over words; both as ratios to what any document is like, so that 0 is "nothing s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -21,8 +21,6 @@ Floats = NDArray[np.float32]
 FEATURES_WEIGHT = 0.05
 """Power of the features' density. Chosen on training documents of six collections; words alone, or
 features of ten times the weight, agree less with labels."""
-NOWHERE = 0.01
-"""Share of documents that is expected to belong to no topic."""
 BLOCK_DOCUMENTS = 65_536
 
 
@@ -60,26 +58,45 @@ class TopicMixture:
     """What scores are divided by to be log probabilities, for a document of one word …"""
     growth: float = 0.0
     """… and how that grows with the number of words n: as n to this power."""
+    lengths: Floats = field(default_factory=lambda: np.empty(0, np.float32))
+    """Numbers of words, rising, for which `limits` are known; see `nowhere`."""
+    limits: Floats = field(default_factory=lambda: np.empty(0, np.float32))
+    """How well so many words must `fit` for a document to have a topic."""
 
     @property
     def n_topics(self) -> int:
         """Number of topics, T."""
         return len(self.prior)
 
+    def fit(self, presence: csr_array) -> Floats:
+        """log p(words | topic) / p(words) of the topic that words fit best: (n,)."""
+        best: Floats = (presence @ self.words).max(axis=1)
+        return best
+
     def scores(self, vectors: Floats, presence: csr_array) -> Floats:
         """log p(document, topic) / p(document like any other): (n, T)."""
-        found: Floats = presence @ self.words
-        found += vectors @ self.directions.T
-        found += self.prior
-        return found
+        return self._with_features(presence @ self.words, vectors)
+
+    def _with_features(self, words: Floats, vectors: Floats) -> Floats:
+        words += vectors @ self.directions.T
+        words += self.prior
+        return words
 
     def log_probabilities(self, vectors: Floats, presence: csr_array) -> Floats:
-        """log p(topic | document), calibrated, with a last column for "nowhere": (n, T + 1)."""
-        scores = self.scores(vectors, presence)
-        nowhere = np.full((len(scores), 1), np.log(NOWHERE), np.float32)
+        """log p(topic | document), calibrated, with a last column for "nowhere": (n, T + 1).
+
+        Nowhere is as probable as the best topic where words fit just as well as they must.
+        """
+        words = presence @ self.words
         n_words = np.maximum(np.diff(presence.indptr), 1)
+        wanting = np.full(len(words), -np.inf, np.float32)
+        if len(self.lengths):
+            wanting = np.interp(n_words, self.lengths, self.limits) - words.max(axis=1)
+        scores = self._with_features(words, vectors)
+        nowhere = scores.max(axis=1) + wanting
         heat = (self.temperature * n_words**self.growth).astype(np.float32)
-        return normalised(np.hstack([scores, nowhere]) / heat[:, None])[0]
+        columns = np.hstack([scores, nowhere[:, None].astype(np.float32)])
+        return normalised(columns / heat[:, None])[0]
 
     def assign(
         self, vectors: Floats, presence: csr_array, numbers: NDArray[np.int64] | None = None

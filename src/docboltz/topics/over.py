@@ -37,6 +37,10 @@ TOLD = 0.9
 ERROR_RATE = 0.05
 """Nominal probability that any topic at all is said to rise or fall if none does."""
 
+STRAY, FEWEST_DATES = 100, 20
+"""One date in so many may be a stray, an error of typing or a clock that was not set: one at least,
+among so many dates."""
+
 HALVINGS = 40
 """Steps that find τ²: to 1e-12."""
 
@@ -85,6 +89,9 @@ class Shares:
     """Of groups that are periods."""
     trend: Trend | None = None
     """Of groups that are periods."""
+    n_stray: int = 0
+    """Documents whose dates are further from all others than these are from each other: left out,
+    for there would be more empty periods than others."""
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """As JSON can hold it: a dictionary for each topic."""
@@ -96,6 +103,20 @@ class Shares:
             ]
             dicts.append({"topic": topic, "groups": groups, **self._trend_of(topic)})
         return dicts
+
+    def course(self, most: int) -> tuple[Floats, Floats, Floats]:
+        """Periods joined, side by side, into at most so many runs of about one length, B.
+
+        The place of each run's middle among the periods, (B,), its documents in a period on
+        average, (B,), and the share of each topic among them, NaN where there are none, (T, B).
+        """
+        G = len(self.groups)
+        ends = np.linspace(0, G, min(most, G) + 1).astype(np.int64)
+        begins, lengths = ends[:-1], np.diff(ends)
+        documents = np.add.reduceat(self.documents, begins)
+        inside = np.add.reduceat(self.shares * self.documents, begins, axis=1)
+        shares = inside / np.where(documents > 0, documents, np.nan)
+        return begins + (lengths - 1) / 2, documents / lengths, shares
 
     def _trend_of(self, topic: int) -> dict[str, Any]:
         if self.trend is None:
@@ -141,7 +162,8 @@ def shares_by_date(
 
     `topics` as in `shares_by_label`; `dates` are strings of ISO 8601, "" where there is none. Left
     out, the period is a month if that makes 4 to 60 periods, a day if they are fewer and a year if
-    they are more, as far as nine tenths of the dates tell it.
+    they are more, as far as nine tenths of the dates tell it. Of a hundred dates, one that is
+    further from all others than these are from each other does not count.
 
     >>> found = shares_by_date([0, 1, 1], 2, ["2013-08-11", "2014", "2016-01"])
     >>> found.groups, found.shares[1].tolist()
@@ -152,16 +174,19 @@ def shares_by_date(
     require(known, "shares_by_date", "period", f"None or {' or '.join(PERIODS)}", period)
     written = np.array(dates, dtype="U10") if len(dates) else np.empty(0, "U10")
     lengths = np.char.str_len(written)
-    period = _period(written[lengths > 0], lengths[lengths > 0]) if period is None else period
-    rows = np.flatnonzero(lengths >= _LENGTHS[period])
+    dated = np.flatnonzero(lengths > 0)
+    stray = dated[_strays(written[dated])]
+    dated = np.setdiff1d(dated, stray)
+    period = _period(written[dated], lengths[dated]) if period is None else period
+    rows = dated[lengths[dated] >= _LENGTHS[period]]
     codes = _numbers(written[rows], period)
     first, last = (int(codes.min()), int(codes.max())) if len(rows) else (0, -1)
     groups = np.arange(first, last + 1).astype(f"datetime64[{_UNITS[period]}]").astype(str)
     documents, shares = _shares(own[rows], int(n_topics), codes - first, len(groups))
-    n_without = len(own) - len(rows)
+    n_without = len(own) - len(rows) - len(stray)
     trend = find_trend(documents, shares)
-    names = tuple(groups.tolist())
-    return Shares(names, documents, shares, n_without, period=period, trend=trend)
+    names, n_stray = tuple(groups.tolist()), len(stray)
+    return Shares(names, documents, shares, n_without, period=period, trend=trend, n_stray=n_stray)
 
 
 def find_trend(documents: ArrayLike, shares: ArrayLike) -> Trend:
@@ -224,6 +249,23 @@ def _shares(topics: Ints, n_topics: int, groups: Ints, n_groups: int) -> tuple[I
     return documents, cells.reshape(n_topics, n_groups) / np.maximum(documents, 1)
 
 
+def _strays(dates: NDArray[np.str_]) -> Ints:
+    """Places of the few first and last dates with a gap to the others wider than all of these."""
+    if len(dates) < FEWEST_DATES:
+        return np.empty(0, np.int64)
+    days = _since_1970(dates, "D")  # the first where only a month or a year is told
+    order = np.argsort(days, kind="stable")
+    most = max(1, len(days) // STRAY)
+    for _ in range(3):  # at one end, at the other, and once more without those of the other
+        at = days[order]
+        for n in range(most, 0, -1):
+            if abs(at[n] - at[n - 1]) > abs(at[-1] - at[n]):
+                order = order[n:]
+                break
+        order = order[::-1]
+    return np.setdiff1d(np.arange(len(days)), order)
+
+
 def _period(dates: NDArray[np.str_], lengths: NDArray[np.integer[Any]]) -> Period:
     """The period that makes a readable number of groups; without dates, years."""
     told = (
@@ -242,9 +284,12 @@ def _period(dates: NDArray[np.str_], lengths: NDArray[np.integer[Any]]) -> Perio
 
 def _numbers(dates: NDArray[np.str_], period: Period) -> Ints:
     """Periods since 1970."""
-    cut = dates.astype(f"U{_LENGTHS[period]}")
+    return _since_1970(dates.astype(f"U{_LENGTHS[period]}"), _UNITS[period])
+
+
+def _since_1970(dates: NDArray[np.str_], unit: str) -> Ints:
     try:
-        return cut.astype(f"datetime64[{_UNITS[period]}]").astype(np.int64)
+        return dates.astype(f"datetime64[{unit}]").astype(np.int64)
     except ValueError as error:
         raise InvalidParameter(
             f"shares_by_date() expects dates such as 2013, 2013-08 or 2013-08-11. {error}."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -24,12 +25,10 @@ from docboltz.topics.naming import name_of
 TOPICS = Bundle(
     noun="list of topics",
     format="docboltz-topics",
-    version=1,
+    version=2,
     manifest="topics.json",
     files=(PARAMETERS,),
-    remedy="Find them again: remove the folder, or index the documents again with "
-    "{TextModel.index}.",
-    settings=("TextModel.index",),
+    remedy="Remove the folder: they are found again when they are asked for.",
     patience=60.0,
 )
 Progress = Callable[[int, int], None]
@@ -55,6 +54,8 @@ class TopicTree:
     """The highest number any topic has had: none is given twice."""
     asked: int | None = None
     """How many topics were asked for; fewer may have documents."""
+    origin: str = ""
+    """What tells the search that found them from others: changes by hand keep it, and numbers."""
 
     # ---- found ----
 
@@ -71,18 +72,22 @@ class TopicTree:
         # Whoever asks for topics that are known waits for none of these.
         from docboltz.topics.calibration import calibrated
         from docboltz.topics.grouping import find_topics
+        from docboltz.topics.nowhere import with_limits
         from docboltz.topics.number import choose_number
 
         vectors, presence, asked = collection.vectors, collection.presence, number
         if number is None:
             number = choose_number(vectors, presence, seed=seed, progress=progress)
         mixture = find_topics(vectors, presence, number, seed=seed)
+        mixture = with_limits(mixture, vectors, presence, seed=seed)
         mixture = calibrated(mixture, vectors, presence, seed=seed)
         numbers = np.arange(mixture.n_topics)
         tree = cls(mixture, numbers, (), (), Assignment(numbers[:0], np.empty(0, np.float32)))
         nodes = tuple(_nodes(mixture, vectors, collection))
         highest = max(node.number for node in nodes)
-        return replace(tree, nodes=nodes, highest=highest, asked=asked).on(collection)
+        origin = sha256(mixture.words.tobytes()).hexdigest()
+        tree = replace(tree, nodes=nodes, highest=highest, asked=asked, origin=origin)
+        return tree.on(collection)
 
     def on(self, collection: Collection, *, keep_words: bool = False) -> TopicTree:
         """The same topics, described anew; of other documents with the words they had."""
@@ -106,12 +111,23 @@ class TopicTree:
         """Number of topics that documents are assigned to."""
         return len(np.unique(self.numbers))
 
-    @property
-    def leaves(self) -> list[Topic]:
-        """The topics that documents are assigned to, largest first."""
-        own = set(self.numbers.tolist())
-        found = [topic for topic in self.topics if topic.number in own]
+    def of_level(self, level: int) -> list[Topic]:
+        """The topics of a level, largest first: 0 is the broadest, −1 the finest."""
+        wanted = range(1 + max(topic.level for topic in self.topics))[level]
+        found = [topic for topic in self.topics if topic.level == wanted]
         return sorted(found, key=lambda topic: (-topic.documents, topic.number))
+
+    def broader(self, level: int) -> dict[int, int]:
+        """The topic of that level that each of the finest belongs to, by their numbers."""
+        up = {node.number: node for node in self.nodes}
+        wanted = {topic.number for topic in self.of_level(level)}
+        found = {}
+        for number in set(self.numbers.tolist()):
+            node = up[number]
+            while node.number not in wanted and node.parent is not None:
+                node = up[node.parent]
+            found[number] = node.number
+        return found
 
     # ---- changed by hand ----
 
@@ -129,10 +145,17 @@ class TopicTree:
 
     def hide(self, words: Iterable[str], collection: Collection) -> TopicTree:
         """Show words no more."""
-        own = [words] if isinstance(words, str) else list(words)
-        ok = not isinstance(words, str) and all(map(is_text, own))
-        require(ok, "TextModel.hide_words", "words", "a list of words", words)
+        own = _words(words, "hide_words")
         hidden = tuple(dict.fromkeys([*self.hidden, *own]))
+        return replace(self, hidden=hidden, edited=True).on(collection)
+
+    def show(self, words: Iterable[str], collection: Collection) -> TopicTree:
+        """Show words again that were hidden."""
+        own = set(_words(words, "show_words"))
+        unknown = sorted(own - {*self.hidden})
+        expected = f"words that are hidden: {', '.join(self.hidden) or 'there are none'}"
+        require(not unknown, "TextModel.show_words", "words", expected, unknown)
+        hidden = tuple(word for word in self.hidden if word not in own)
         return replace(self, hidden=hidden, edited=True).on(collection)
 
     def merge(self, numbers: Sequence[int], collection: Collection) -> TopicTree:
@@ -153,7 +176,13 @@ class TopicTree:
         A merged topic comes apart into those it was made of, however many.
         """
         self._require(number, "split_topic", self.numbers.tolist())
-        require(is_whole(into) and into >= 2, "TextModel.split_topic", "into", "2 or more", into)
+        require(
+            is_whole(into) and into >= 2,
+            "TextModel.split_topic",
+            "into",
+            "into 2 parts or more",
+            into,
+        )
         own = np.flatnonzero(self.numbers == number)
         mixture, numbers = self.mixture, self.numbers
         if len(own) == 1:
@@ -264,6 +293,8 @@ class TopicTree:
             "directions": self.mixture.directions,
             "words": self.mixture.words,
             "prior": self.mixture.prior,
+            "lengths": self.mixture.lengths,
+            "limits": self.mixture.limits,
             "numbers": self.numbers,
             "topic": self.assignment.topic.astype(np.int32),
             "probability": self.assignment.probability,
@@ -279,6 +310,7 @@ class TopicTree:
             "edited": self.edited,
             "highest": self.highest,
             "asked": self.asked,
+            "origin": self.origin,
         }
         save_model(folder, arrays, content, TOPICS)
 
@@ -295,12 +327,16 @@ class TopicTree:
     @classmethod
     def _of(cls, arrays: dict[str, Any], content: dict[str, Any]) -> TopicTree:
         heat = float(content["temperature"]), float(content["growth"])
-        mixture = TopicMixture(arrays["directions"], arrays["words"], arrays["prior"], *heat)
+        names = "directions", "words", "prior", "lengths", "limits"
+        directions, words, prior, lengths, limits = (arrays[name] for name in names)
+        mixture = TopicMixture(directions, words, prior, *heat, lengths, limits)
         numbers = arrays["numbers"].astype(np.int64)
         T = len(numbers)
         shapes = len(mixture.directions), mixture.words.shape[1], mixture.n_topics
         if set(shapes) != {T} or not all(map(np.isfinite, heat)) or heat[0] <= 0:
             raise ValueError(f"{shapes} do not fit {T} topics")
+        if lengths.ndim != 1 or lengths.shape != limits.shape or (np.diff(lengths) <= 0).any():
+            raise ValueError("each number of words, rising, has a limit")
         topics = tuple(map(Topic.of_dict, content["topics"]))
         nodes = tuple(Node(**node) for node in content["nodes"])
         if {topic.number for topic in topics} != {node.number for node in nodes}:
@@ -319,7 +355,16 @@ class TopicTree:
             content["edited"] is True,
             int(content["highest"]),
             None if asked is None else int(asked),
+            str(content["origin"]),
         )
+
+
+def _words(words: Iterable[str], owner: str) -> list[str]:
+    """A list of words; a string alone would be one of letters."""
+    own = [words] if isinstance(words, str) else list(words)
+    ok = not isinstance(words, str) and all(map(is_text, own))
+    require(ok, f"TextModel.{owner}", "words", "a list of words", words)
+    return own
 
 
 def _nodes(mixture: TopicMixture, vectors: Floats, collection: Collection) -> list[Node]:
