@@ -23,11 +23,14 @@ SHORT = {"pretraining__updates": 4, "finetuning__updates": 3, "finetuning__rungs
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_a_recipe_stands_for_its_settings(kind, recipe: str) -> None:
     short = {k: v for k, v in SHORT.items() if recipe != "quick" or k.startswith("pretraining")}
+    short |= {"validation__pool_updates": 2} if recipe == "full" else {}
     X = corpus(150)
     by_name = kind(3, recipe=recipe, random_state=0).set_params(**short).fit(X)
     phases = RECIPES[recipe]
     given = {"pretraining": replace(phases["pretraining"], updates=4), "finetuning": None}
     given["validation"] = phases["validation"]
+    if recipe == "full":
+        given["validation"] = replace(phases["validation"], pool_updates=2)
     if recipe != "quick":
         given["finetuning"] = replace(phases["finetuning"], updates=3, rungs=8)
     by_hand = kind(3, random_state=0, **given).fit(X)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -177,8 +178,11 @@ else:
 
 def test_two_builds_at_once_are_refused(tmp_path: Path, vectors: np.ndarray) -> None:
     def blocks() -> Iterator[Block]:
-        with pytest.raises(InvalidParameter, match="Another process is writing the search index"):
-            write(tmp_path, vectors)
+        with (
+            ThreadPoolExecutor(1) as another,
+            pytest.raises(InvalidParameter, match="Another process is writing the search index"),
+        ):
+            another.submit(write, tmp_path, vectors).result()
         yield A
 
     build_store(tmp_path, 2, 3, blocks(), model="first")

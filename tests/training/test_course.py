@@ -102,15 +102,15 @@ def test_a_pool_of_chains_is_tried_where_fine_tuning_helps_and_taken_where_it_he
 ) -> None:
     def scripted(history: Any, strength: float, pool: bool) -> list[Look]:
         found = with_pool if pool else tuned
-        return [Look(strength, 0, 0.5, 9, pool), Look(strength, 100, found, 9, pool)]
+        return [Look(strength, 0, 0.5, 9, pool), Look(strength, 20, found, 9, pool)]
 
     monkeypatch.setattr("docboltz.training.course.looks_of", scripted)
-    way = Validation(strengths=(1,), pool_updates=110)
+    way = Validation(strengths=(1,), pool_updates=20)
     fitted = model(way).fit(corpus(300))
     assert any(look.pool for look in fitted.looks_) == tried
     assert fitted.finetuning_ is not None
     assert (fitted.finetuning_.chains == "pool") == taken
-    assert fitted.finetuning_.updates == 100
+    assert fitted.finetuning_.updates == 20
     by_hand = model(None, pretraining=fitted.pretraining_, finetuning=fitted.finetuning_)
     assert (by_hand.fit(corpus(300)).components_ == fitted.components_).all()
 
