@@ -1,11 +1,10 @@
-"""Hits, topics, units and words as lines, tables and HTML; where words of a query are in a text."""
+"""Hits, topics, units and words as lines, tables and HTML."""
 
 import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,10 +19,8 @@ from docboltz.answers import (
     Unit,
     Units,
     best_window,
-    find_matches,
 )
 from docboltz.asking import distinct_units
-from docboltz.corpus.text import TextAnalysis
 
 
 def hit(text, matches=(), id="7", labels=("a",)):
@@ -37,35 +34,6 @@ def topic(number, name="a, b", parent=None, **more):
         number, name, parent=parent, level=level, documents=3, share=0.5,
         examples=(Example("7", f"text of {number}"),), **rest,
     )  # fmt: skip
-
-
-def shown(text, spans):
-    return [text[begin:end] for begin, end in spans]
-
-
-@pytest.mark.parametrize(
-    ("analysis", "query", "text", "expected"),
-    [
-        (TextAnalysis(), "battery", "Batteries die. BATTERY!", ["Batteries", "BATTERY"]),
-        (TextAnalysis(), "cafe", "a café, a cafe", ["cafe"]),
-        (TextAnalysis("german"), "Häuser", "Das Haus, die Häuser", ["Haus", "Häuser"]),
-        (TextAnalysis(None), "हिन्दी", "यह हिन्दी है", ["हिन्दी"]),
-        (TextAnalysis(None), "東京", "私は東京に住む", ["東京"]),
-        (TextAnalysis(pretokenised=True), "a.b", "x a.b y", ["a.b"]),
-        (TextAnalysis(), "the", "the the", []),
-    ],
-)
-def test_words_of_the_query_are_found_in_every_form(analysis, query, text, expected):
-    terms = frozenset(analysis.tokens(query))
-    assert shown(text, find_matches(analysis, text, terms)) == expected
-
-
-@given(st.text(max_size=80), st.text(max_size=20))
-def test_matches_are_inside_the_text_and_in_order(text, query):
-    analysis = TextAnalysis(None)
-    spans = find_matches(analysis, text, frozenset(analysis.tokens(query)))
-    assert all(0 <= begin < end <= len(text) for begin, end in spans)
-    assert list(spans) == sorted(spans)
 
 
 def test_a_snippet_shows_the_piece_with_most_words_of_the_query():

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from html import escape
 from typing import Any, ClassVar, TypeVar
 
-from docboltz.corpus.text import TextAnalysis, word_pattern
+from docboltz.corpus.places import Span
 from docboltz.progress import printable
 from docboltz.settings import strings
 from docboltz.text_table import Columns, table_lines
@@ -20,7 +19,6 @@ SHOWN_CHARACTERS = 200
 MARK = ("<mark>", "</mark>")
 
 Item = TypeVar("Item")
-Span = tuple[int, int]
 Mark = tuple[str, str]
 """What is put before and behind a word that was searched for."""
 Clean = Callable[[str], str]
@@ -45,6 +43,8 @@ class Hit:
     """Where words of the query stand in the text: begin and end of each."""
     date: str = ""
     """By ISO 8601; "" where there is none."""
+    row: int = -1
+    """Its place in the collection, from 0."""
 
     def snippet(
         self, width: int = SHOWN_CHARACTERS, mark: Mark = ("", ""), clean: Clean = str
@@ -58,7 +58,7 @@ class Hit:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as JSON can hold it."""
-        return asdict(self)
+        return dict(vars(self))  # asdict would copy every match, for longer than a search takes
 
 
 @dataclass(frozen=True)
@@ -273,23 +273,6 @@ class ExpectedWords(Answer[ExpectedWord]):
     def row(self, item: ExpectedWord, mark: Mark, clean: Clean) -> list[str]:
         """Word, probability and lift."""
         return [clean(item.word), f"{item.probability:.4f}", f"{item.lift:,.1f} ×"]
-
-
-def find_matches(analysis: TextAnalysis, text: str, terms: frozenset[str]) -> tuple[Span, ...]:
-    """Where words that count as one of the terms stand in a text."""
-    spans: list[Span] = []
-    # The pattern for all scripts takes longer to compile than a search takes.
-    plain = r"\S+" if analysis.pretokenised else r"[^\W_]+" if text.isascii() else None
-    pattern = word_pattern() if plain is None else re.compile(plain)
-    for begin, end in (match.span() for match in pattern.finditer(text)):
-        found = analysis.tokens(text[begin:end])
-        if len(found) == 1:
-            spans += [(begin, end)] * (found[0] in terms)
-            continue
-        for piece in found:  # scripts without spaces are counted in pairs of characters
-            at = text.find(piece, begin, end) if piece in terms else -1
-            spans += [(at, at + len(piece))] * (at >= 0)
-    return tuple(sorted(spans))
 
 
 def best_window(matches: tuple[Span, ...], width: int) -> int:

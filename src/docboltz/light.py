@@ -41,6 +41,17 @@ class LightModel:
         W, a, b, word_frequency = (arrays[name] for name in names)
         return cls(W, a, b, word_frequency, policy_from_dict(settings["latent_words"]))
 
+    def contributions(self, counts: csr_array) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """What each word of a document (1, K) adds to the input of each unit, and the rest of it.
+
+        (1 + M/N) W_jk x_k, (F, words of the document), and (1 + M/N) N a_j, (F,). They add up to
+        what `features` takes the sigmoid of, because that is a sum over words.
+        """
+        n = np.asarray([counts.sum()], np.float64)
+        replication = (n + self.latent_words(n)) / np.maximum(n, 1)
+        parts = self.W[:, counts.indices].astype(np.float64) * counts.data * replication
+        return parts, replication * n * self.a
+
     def features(self, counts: csr_array, extra: int = 0) -> Floats:
         """P(h_j = 1 | v) ≈ σ((1 + M/N)(Σ_k W_jk v̂_k + N a_j)).  Eq. (11).  (B, F).
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from docboltz.corpus.text import REMEMBERED, TextAnalysis, pair_term
+from docboltz.corpus.vocabulary import Vocabulary
 
 Integers = NDArray[np.int32]
 OWN = -1
@@ -156,7 +157,7 @@ class _Numbers(dict[str, int]):
         self._keeps_words = analysis.ngrams == 2 and not self._fixed
         self._kept: dict[int, tuple[str, str]] = {}
         """Word and term behind a number, for the pairs they may be part of."""
-        self._terms = {term: number for number, term in enumerate(vocabulary or ())}
+        self._terms = _columns(vocabulary or ())
         self._n_words = 0
         self._new_terms: list[str] = []
         self._new_words: list[str] = []
@@ -199,6 +200,13 @@ class _Numbers(dict[str, int]):
         terms, words, word_terms = self._new_terms, self._new_words, self._new_word_terms
         self._new_terms, self._new_words, self._new_word_terms = [], [], []
         return tuple(terms), tuple(words), np.array(word_terms, np.int32)
+
+
+def _columns(vocabulary: Sequence[str]) -> dict[str, int]:
+    """The column of every term, in a dictionary of the caller's own."""
+    if isinstance(vocabulary, Vocabulary):  # it has one: a search should not make it anew
+        return vocabulary.columns()
+    return {term: number for number, term in enumerate(vocabulary)}
 
 
 class _PairNumbers:

@@ -106,6 +106,28 @@ class TextAnalysis(SavedSettings):
         for block in _blocks(text):
             yield cut(block)
 
+    def lined_up(self, text: str) -> str | None:
+        """The text with its words as `words` gives them, each in its place, and spaces between.
+
+        None where they cannot be: normalising moves them, or a script is cut in pieces.
+
+        >>> TextAnalysis().lined_up("The Ship's log")
+        'the ship s log'
+        """
+        if text.isascii():
+            return text.translate(_ASCII_LOWER if self.lowercase else _ASCII)
+        if _RARE.search(text) is not None or not unicodedata.is_normalized("NFKC", text):
+            return None
+        lowered = self._lowered(text)
+        if len(lowered) != len(text) or _RARE.search(lowered) is not None:
+            return None
+        parts: list[str] = []
+        end = 0
+        for match in _word_pattern().finditer(lowered):
+            parts += (" " * (match.start() - end), match[0])
+            end = match.end()
+        return "".join(parts)
+
     def term_of(self) -> Callable[[str], str | None]:
         """word ↦ what a word that `words` gave is counted as; None if it is dropped.
 
@@ -142,15 +164,19 @@ class TextAnalysis(SavedSettings):
             return text.translate(_ASCII_LOWER if self.lowercase else _ASCII).split()
         if not unicodedata.is_normalized("NFKC", text):
             text = unicodedata.normalize("NFKC", text)
-        if self.lowercase:
-            if self.language == "turkish":
-                text = text.replace("İ", "i").replace("I", "ı")
-            text = text.lower()
+        text = self._lowered(text)
         if _RARE.search(text) is None:
             return _word_pattern().findall(text)
         has_emoji = _EMOJI_SIGN.search(text) is not None
         words = (word_pattern() if has_emoji else _word_pattern()).findall(text)
         return [piece for word in words for piece in _pieces(word)]
+
+    def _lowered(self, text: str) -> str:
+        if not self.lowercase:
+            return text
+        if self.language == "turkish":
+            text = text.replace("İ", "i").replace("I", "ı")
+        return text.lower()
 
     def _stop_words(self) -> frozenset[str]:
         if isinstance(self.stop_words, tuple):
@@ -267,12 +293,12 @@ def word_pattern() -> re.Pattern[str]:
 _SPACE = re.compile(r"\s")
 _ASCII = {i: chr(i) if chr(i).isalnum() else " " for i in range(128)}
 _ASCII_LOWER = {i: char.lower() for i, char in _ASCII.items()}
-# Han, kana, Thai, Lao, Burmese, Khmer. Hangul has spaces.
-_SPACELESS_CLASS = (
+SPACELESS_SCRIPTS = (
     "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ede\u1000-\u109f\u1780-\u17dd\u3005-\u3007\u3041-\u30ff"
     "\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
 )
-_SPACELESS = re.compile(f"[{_SPACELESS_CLASS}]")
-_RARE = re.compile(f"[{_SPACELESS_CLASS}{EMOJI_SIGNS}]")
+"""Ranges of Han, kana, Thai, Lao, Burmese and Khmer. Hangul has spaces."""
+_SPACELESS = re.compile(f"[{SPACELESS_SCRIPTS}]")
+_RARE = re.compile(f"[{SPACELESS_SCRIPTS}{EMOJI_SIGNS}]")
 _EMOJI_SIGN = re.compile(f"[{EMOJI_SIGNS}]")
-_SPACELESS_OR_NOT = re.compile(f"([{_SPACELESS_CLASS}]+)|[^{_SPACELESS_CLASS}]+")
+_SPACELESS_OR_NOT = re.compile(f"([{SPACELESS_SCRIPTS}]+)|[^{SPACELESS_SCRIPTS}]+")

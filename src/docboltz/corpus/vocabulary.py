@@ -52,6 +52,10 @@ class Vocabulary(tuple[str, ...]):
         """The word's column, or None if the vocabulary lacks it."""
         return self._columns.get(word)
 
+    def columns(self) -> dict[str, int]:
+        """The column of every word, in a new dictionary."""
+        return dict(self._columns)
+
     def __contains__(self, word: object) -> bool:
         return word in self._columns
 

@@ -5,6 +5,7 @@ A folder of `store.json` and a build with the files that `search.writer` names.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -76,7 +77,8 @@ class SearchStore:
             folder = opened.folder / opened.build
             self.words = WordIndex.load(folder, self.n_documents, self.n_words)
             self._documents = StoredDocuments(folder, self.n_documents)
-        self._wordless = np.flatnonzero(self.words.n_words() == 0)
+        self.wordless: Rows = np.flatnonzero(self.words.n_words() == 0)
+        """Rows of documents without a word of the vocabulary: never a hit."""
 
     @classmethod
     def open(cls, path: StrPath, *, model: str | None = None) -> SearchStore:
@@ -104,8 +106,8 @@ class SearchStore:
 
     @property
     def n_wordless(self) -> int:
-        """Documents without a word of the vocabulary: never a hit."""
-        return len(self._wordless)
+        """Number of documents without a word of the vocabulary."""
+        return len(self.wordless)
 
     def copy_to(self, folder: StrPath) -> None:
         """Put a copy into another folder, or back into its own if it was replaced there.
@@ -180,6 +182,10 @@ class SearchStore:
 
     def labels_and_dates(self) -> tuple[list[tuple[str, ...]], list[str]]:
         """Labels and date of every document, in the order of the rows; reads past the texts."""
+        return self._labels_and_dates
+
+    @cached_property
+    def _labels_and_dates(self) -> tuple[list[tuple[str, ...]], list[str]]:
         with STORE.trusting(self.path):
             return self._documents.labels_and_dates()
 
@@ -197,7 +203,7 @@ class SearchStore:
 
     def _nearest(self, queries: Queries, k: int, excluded: Rows, by: By) -> Best:
         require(by in WEIGHTS, "SearchStore", "by", " or ".join(map(repr, WEIGHTS)), by)
-        left_out = np.union1d(excluded, self._wordless)
+        left_out = np.union1d(excluded, self.wordless)
         try:
             with STORE.trusting(self.path):
                 X = np.asarray(self.features)

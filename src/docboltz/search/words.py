@@ -126,9 +126,13 @@ class WordIndex:
         """Cosines of one query (K,) with some documents, in float64."""
         entries, starts = self._entries(rows)
         products = self.weights[entries] * query[self.columns[entries]]
-        # reduceat has no empty sums: a zero behind each document's products stands for them.
-        padded = np.insert(products, starts[1:], 0.0)
-        cosines: NDArray[np.float64] = np.add.reduceat(padded, starts[:-1] + np.arange(len(rows)))
+        # reduceat has no empty sums: what it gives for documents without a word is not theirs. Where
+        # such come last, a zero behind all products is their first; nobody else's sum may have it.
+        first, empty = starts[:-1], starts[:-1] == starts[1:]
+        if len(rows) and empty[-1]:
+            products = np.append(products, 0.0)
+        cosines: NDArray[np.float64] = np.add.reduceat(products, first)
+        cosines[empty] = 0.0
         return cosines
 
     def _entries(self, rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
