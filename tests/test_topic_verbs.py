@@ -345,3 +345,12 @@ def test_topics_of_another_model_are_refused(model, tmp_path):
     (model.path / "topics").rename(tmp_path / "other" / "topics")
     with pytest.raises(InvalidModelFile, match="another model"):
         docboltz.open(tmp_path / "other").topics()
+
+
+def test_documents_of_one_length_and_a_single_other_do_not_drive_certainty_beyond_all_numbers():
+    found = TextModel.fit(
+        [*texts(), Document("long", "ship " * 900)], units=16, updates=300, language=None
+    )
+    found.topics(3)
+    sure = found.tree.assignment.probability
+    assert ((sure > 0) & (sure <= 1)).all()

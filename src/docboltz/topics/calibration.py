@@ -25,6 +25,9 @@ SAMPLE = 8000
 OPINIONS = 6
 STARTS = 2
 """Of each of the other mixtures."""
+LIMITS = [(-5.0, 10.0), (-2.0, 3.0)]
+"""Of the log of the temperature and of its growth: where nearly all documents have the same number
+of words, nothing else keeps the two from growing against each other beyond all numbers."""
 
 
 class Opinion(NamedTuple):
@@ -54,7 +57,8 @@ def calibrated(
         p = np.clip(trial.assign(some, words).probability, 1e-6, 1 - 1e-6)
         return -float(np.where(agreed, np.log(p), np.log1p(-p)).mean(dtype=np.float64))
 
-    best = minimize(surprise, [0.5, 0.5], method="Nelder-Mead", options={"maxiter": 50}).x
+    options = {"maxiter": 50}
+    best = minimize(surprise, [0.5, 0.5], method="Nelder-Mead", bounds=LIMITS, options=options).x
     return replace(mixture, temperature=float(np.exp(best[0])), growth=float(best[1]))
 
 

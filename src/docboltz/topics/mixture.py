@@ -105,21 +105,32 @@ class TopicMixture:
 
         Topics of the same number (T,) are one topic, whose probability is their sum.
         """
-        n, T = presence.shape[0], self.n_topics
-        known, place = np.unique(np.arange(T) if numbers is None else numbers, return_inverse=True)
-        together = np.zeros((T + 1, len(known) + 1), np.float32)
-        together[np.append(np.arange(T), T), np.append(place, len(known))] = 1
+        n = presence.shape[0]
+        numbers = np.arange(self.n_topics) if numbers is None else numbers
+        known = np.append(np.unique(numbers), -1)
         topic, probability = np.empty(n, np.int64), np.empty(n, np.float32)
         for begin in range(0, n, BLOCK_DOCUMENTS):
             rows = slice(begin, min(begin + BLOCK_DOCUMENTS, n))
-            block = presence[rows]
-            logs = self.log_probabilities(np.asarray(vectors[rows], np.float32), block)
-            found = np.exp(logs) if len(known) == T else np.exp(logs) @ together
-            topic[rows] = found.argmax(axis=1)
-            probability[rows] = np.minimum(found.max(axis=1), 1)
-            wordless = np.diff(block.indptr) == 0
-            topic[rows][wordless], probability[rows][wordless] = len(known), 1.0
-        return Assignment(np.append(known, -1)[topic], probability)
+            found = self.probabilities(
+                np.asarray(vectors[rows], np.float32), presence[rows], numbers
+            )
+            topic[rows], probability[rows] = known[found.argmax(axis=1)], found.max(axis=1)
+        return Assignment(topic, probability)
+
+    def probabilities(
+        self, vectors: Floats, presence: csr_array, numbers: NDArray[np.int64]
+    ) -> Floats:
+        """p(topic | document) of each number in order, and of none: (n, numbers + 1)."""
+        T = self.n_topics
+        known, place = np.unique(numbers, return_inverse=True)
+        found = np.exp(self.log_probabilities(vectors, presence))
+        if len(known) < T:
+            together = np.zeros((T + 1, len(known) + 1), np.float32)
+            together[np.append(np.arange(T), T), np.append(place, len(known))] = 1
+            found = found @ together
+        wordless = np.diff(presence.indptr) == 0
+        found[wordless] = np.append(np.zeros(len(known)), 1)
+        return np.minimum(found, 1)
 
 
 def normalised(scores: Floats) -> tuple[Floats, Floats]:

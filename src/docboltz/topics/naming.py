@@ -55,6 +55,20 @@ def word_scores(
     inside = (member @ presence).toarray()  # (T, K)
     size = np.bincount(topics[assigned], minlength=n_topics)[:, None]
     total = np.asarray(presence.sum(axis=0), np.float64).reshape(-1)
+    return scores_of_counts(inside, size, total, n)
+
+
+def scores_of_counts(
+    inside: NDArray[np.float64],
+    size: NDArray[np.int64],
+    total: NDArray[np.float64],
+    n: int,
+) -> NDArray[np.float64]:
+    """`word_scores` of documents that are counted already.
+
+    `inside` (T, K) and `total` (K,) are the documents with each word, of each topic and of all n;
+    `size` (T, 1) those of each topic.
+    """
     # One average document on either side keeps words that are only ever in, or out, finite.
     average = total / max(n, 1)
     p = (inside + average) / (size + 1)
