@@ -22,7 +22,7 @@ MODEL = Bundle(
     files=(PARAMETERS,),
     remedy="Name a model's folder, copied whole; if it is one, make it again with {TextModel.fit}.",
     settings=("TextModel.fit",),
-    also=("search", "topics"),
+    also=("search", "topics", "map"),
     patience=60.0,
 )
 CHECKPOINT = Bundle(

@@ -1,0 +1,1 @@
+"""Features of a collection → a map: a place on the plane for every document."""
