@@ -22,9 +22,10 @@ from docboltz.asking import SEARCH, without_unknown
 from docboltz.corpus.counts import Corpus
 from docboltz.corpus.text import TextAnalysis
 from docboltz.errors import InvalidCorpus, InvalidModelFile, InvalidParameter
+from docboltz.explaining import Explaining
 from docboltz.files import StrPath
+from docboltz.map_verbs import MapVerbs
 from docboltz.storage import MODEL, Arrays, load_model, save_model
-from docboltz.topic_verbs import TopicVerbs
 
 if TYPE_CHECKING:
     from docboltz.corpus.readers import Documents
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from docboltz.inference import Inference
 
 
-class TextModel(TopicVerbs):
+class TextModel(Explaining, MapVerbs):
     """Topics of a collection of texts, and everything that can be asked of them.
 
     Made by `TextModel.fit`, read by `docboltz.open`.
@@ -164,11 +165,13 @@ class TextModel(TopicVerbs):
         target = Path(folder).absolute()
         if self._has_store():
             self.store.copy_to(target / SEARCH)
-        tree = self._own_tree()
+        tree, places = self._own_tree(), self.map() if self.has_map else None
         save_model(target, self._arrays, self._settings)
         self.path, self._store, self._temporary = target, None, None
         if tree is not None:
             self._keep(tree)
+        if places is not None:
+            self._keep_map(dataclasses.replace(places, store=self.store.opened.build))
 
     @property
     def estimator(self) -> TopicModel:
@@ -294,7 +297,8 @@ class TextModel(TopicVerbs):
     def __getstate__(self) -> dict[str, Any]:
         """What a copy or a pickle needs; maps of files and a temporary folder are not copied."""
         tree = None if self.path is not None else self._tree  # that of a folder is read again
-        return {**vars(self), "_store": None, "_temporary": None, "_tree": tree}
+        state = {name: value for name, value in vars(self).items() if name != "_finder"}
+        return {**state, "_store": None, "_temporary": None, "_tree": tree, "_map": None}
 
 
 def open(folder: StrPath, *, device: str = "auto") -> TextModel:
