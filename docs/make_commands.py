@@ -25,6 +25,8 @@ GUIDES = {
     "similar": "search.md",
     "words": "search.md",
     "index": "search.md",
+    "explore": "explore.md",
+    "serve": "serve.md",
     "transform": "features.md",
     "perplexity": "likelihoods.md",
     "compare": "choosing.md",

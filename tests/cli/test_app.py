@@ -12,12 +12,14 @@ from .conftest import SMALL
 
 COMMANDS = (
     "fit",
+    "explore",
     "topics",
     "search",
     "similar",
     "words",
     "transform",
     "index",
+    "serve",
     "perplexity",
     "compare",
     "tune",

@@ -1,0 +1,1 @@
+"""The page and the server, over the verbs of `TextModel` and nothing below them."""

@@ -1,0 +1,68 @@
+"""Questions that wait are answered together, each as if alone."""
+
+import asyncio
+import threading
+
+import pytest
+
+from docboltz.explorer.batching import MOST_AT_ONCE, Batches, Question
+from docboltz.explorer.routes import answer_searches
+from docboltz.explorer.snapshot import Snapshot
+from docboltz.text_model import TextModel
+
+
+def question(text, limit=10, by="both", reasons=False):
+    return Question(text, limit, by, reasons)
+
+
+def test_answers_of_a_batch_have_the_bits_of_answers_alone(saved):
+    snapshot = Snapshot(TextModel.open(saved))
+    texts = ["moon", "bread butter", "", "xyzzy", "hockey moon bread", "moon"]
+    kinds = [{}, {"limit": 3}, {"by": "words"}, {"reasons": True}, {"by": "features", "limit": 3}]
+    asked = [question(text, **kind) for text in texts for kind in kinds]
+    together = answer_searches(snapshot, asked)
+    assert together == [answer_searches(snapshot, [each])[0] for each in asked]
+    assert len(set(together)) > 15
+
+
+def test_those_that_wait_go_together_and_nobody_gets_anothers_answer():
+    sizes, go = [], threading.Event()
+
+    def answer(questions):
+        go.wait(10)
+        sizes.append(len(questions))
+        return [each.text.encode() for each in questions]
+
+    async def run():
+        batches = Batches(answer)
+        asked = [asyncio.create_task(batches.ask(question(str(i)))) for i in range(40)]
+        await asyncio.sleep(0.05)
+        go.set()
+        found = await asyncio.gather(*asked)
+        batches.close()
+        return found
+
+    assert asyncio.run(run()) == [str(i).encode() for i in range(40)]
+    assert sum(sizes) == 40
+    assert sizes[0] == 1  # whoever is alone waits for nobody
+    assert max(sizes) == MOST_AT_ONCE
+
+
+def test_a_failure_is_that_of_its_batch_alone_and_who_has_gone_is_no_trouble():
+    def answer(questions):
+        if any(each.text == "bad" for each in questions):
+            raise ValueError("bad")
+        return [each.text.encode() for each in questions]
+
+    async def run():
+        batches = Batches(answer)
+        with pytest.raises(ValueError, match="bad"):
+            await batches.ask(question("bad"))
+        gone = asyncio.create_task(batches.ask(question("gone")))
+        await asyncio.sleep(0)
+        gone.cancel()
+        found = await batches.ask(question("good"))
+        batches.close()
+        return found
+
+    assert asyncio.run(run()) == b"good"
