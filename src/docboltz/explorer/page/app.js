@@ -1,0 +1,338 @@
+// What the page knows, and which view an address shows.
+
+import { amend, go, here, mapOnly, parse } from "./address.js";
+import { categoryColour } from "./colours.js";
+import { button, element } from "./dom.js";
+import { showAsk, showDocument } from "./document_view.js";
+import { counted } from "./format.js";
+import { legend } from "./legend.js";
+import { MapView } from "./map.js";
+import { Panel } from "./panel.js";
+import { shapeText, showRegion } from "./region_view.js";
+import { showSearch, showSimilar } from "./results_view.js";
+import { searchField, tools } from "./controls.js";
+import { isDark, onTheme } from "./theme.js";
+import { showTopic } from "./topic_view.js";
+import { showTopics } from "./topics_view.js";
+
+const AGAIN = 1000; // milliseconds until it is asked again how far the map is
+const NONE = 65535;
+const NUMBERED = 10; // hits with their numbers on the map; the others are dots
+
+/** The tab and the view of each kind of address. */
+const VIEWS = {
+  topics: ["topics", showTopics],
+  topic: ["topics", showTopic],
+  search: ["results", showSearch],
+  similar: ["results", showSimilar],
+  ask: ["results", showAsk],
+  document: ["document", showDocument],
+  region: ["region", showRegion],
+};
+
+export class App {
+  constructor(source) {
+    this.source = source;
+    this.panel = new Panel(document.getElementById("panel"));
+    this.topics = [];
+    this.picked = null; // code of the topic or label that was picked in the legend
+    this.emphasis = null; // rows that the view lets stand out
+    this.visited = {}; // the last address of each tab
+    this.by = {}; // topics by label and by date
+    this.mapReady = new Promise((resolve) => (this.mapIsReady = resolve));
+    this.map = new MapView(document.querySelector("#map .area"), this, {
+      moved: () => this.#keepPlace(),
+      picked: (row) => this.#open(row),
+      drawn: (shape) => this.#takeShape(shape),
+      key: (key) => /^v$/i.test(key) && (this.takeView(), true),
+    });
+    this.controls = tools(this);
+    this.search = searchField(this);
+    for (const tab of this.panel.tabs) tab.addEventListener("click", () => this.#toTab(tab.dataset.tab));
+    onTheme(() => this.collection && this.#recolour());
+    addEventListener("hashchange", (event) => this.#route(event));
+  }
+
+  /** Show the collection, then the map as soon as there is one. */
+  async start() {
+    const begin = async () => {
+      this.collection = await this.source.collection();
+      [this.topics, this.legendOf] = await Promise.all([this.source.topics(), this.source.map()]);
+      this.#title();
+      this.controls.colours(this.collection);
+      this.#loadMap();
+      const [tab, view] = this.#viewOf(here());
+      this.#remember(tab);
+      this.search.show(here());
+      return view(this, here());
+    };
+    await this.panel.show(this.#viewOf(here())[0], begin);
+  }
+
+  #title() {
+    const { name, documents, words, remark } = this.collection;
+    const shown = name || "Documents";
+    document.title = `${shown} · docboltz`;
+    document.querySelector(".masthead h1").replaceChildren(element("bdi", {}, shown));
+    const topics = this.#leaves().length;
+    const facts = [counted(documents, "document"), counted(topics, "topic"), counted(words, "word")];
+    document.querySelector(".facts").textContent = [...facts, ...(remark ? [remark] : [])].join(" · ");
+  }
+
+  // ---- the map ----
+
+  /** What of the window lies under the panel. */
+  insets() {
+    const box = document.getElementById("panel").getBoundingClientRect();
+    const wide = matchMedia("(min-width: 800px)").matches;
+    if (wide) return { left: 0, right: innerWidth - box.left, top: 0, bottom: 0 };
+    return { left: 0, right: 56, top: 56, bottom: Math.max(0, document.getElementById("map").clientHeight - box.top) };
+  }
+
+  /** Boxes of the cards that lie over the map. */
+  covered() {
+    const cards = [...document.querySelectorAll("#map > .card:not([hidden])")];
+    return cards.map((card) => card.getBoundingClientRect()).map((box) => [box.left, box.top, box.right, box.bottom]);
+  }
+
+  async #loadMap() {
+    try {
+      while (!this.collection.has_map) {
+        this.#mapSays(`The map is being made: ${Math.round(100 * (this.collection.map_progress ?? 0))} %`);
+        await new Promise((resolve) => setTimeout(resolve, AGAIN));
+        this.collection = await this.source.collection();
+      }
+      this.legendOf = await this.source.map();
+      this.columns = await this.source.points();
+      this.topics = await this.source.topics(); // which have places only now
+    } catch (error) {
+      return this.#mapSays(`The map is missing. ${error.message}`, () => this.#loadMap());
+    }
+    this.#mapSays(this.map.points.works ? "" : "This browser draws no points: it has no WebGL 2. Everything else works.");
+    this.map.setColumns(this.columns);
+    this.map.resize();
+    this.#takePlace(here().query, false);
+    this.#recolour();
+    this.mapIsReady();
+    this.panel.onMap();
+    requestAnimationFrame(() => (document.documentElement.dataset.map = "ready")); // it is painted
+  }
+
+  #mapSays(text, again) {
+    const message = document.querySelector(".map-message");
+    message.hidden = !text;
+    message.replaceChildren(text, again ? button("Retry", again) : "");
+  }
+
+  get colourBy() {
+    const asked = here().query.color ?? "topic";
+    const there = { label: this.collection?.has_labels, date: this.collection?.has_dates };
+    return there[asked] ? asked : "topic";
+  }
+
+  colourWith(by) {
+    this.picked = null;
+    amend({ color: by });
+    this.#recolour();
+  }
+
+  #recolour() {
+    if (!this.columns) return;
+    const by = this.colourBy;
+    this.shownBy = by;
+    this.controls.choose(by);
+    this.map.colour(by, isDark(), this.legendOf);
+    this.map.setTopics(this.topics);
+    this.#legend();
+    this.#focus();
+  }
+
+  #legend() {
+    const by = this.colourBy;
+    const codes = by === "label" ? this.columns.label : this.columns.topic;
+    const names = by === "label" ? this.legendOf.labels : this.legendOf.topics.map((t) => this.topicName(t));
+    const sizes = new Uint32Array(names.length);
+    for (const code of codes) if (code < sizes.length) sizes[code]++;
+    const entries = names.map((name, code) => ({ name, code, documents: sizes[code] })).filter((each) => each.documents);
+    const { first_day: firstDay, last_day: lastDay } = this.legendOf;
+    const onpick = (code) => {
+      this.picked = code;
+      this.#legend();
+      this.#focus();
+    };
+    const shown = legend({ by, entries, firstDay, lastDay, dark: isDark(), picked: this.picked, onpick });
+    const body = document.querySelector(".legend-body");
+    const at = [...body.querySelectorAll("button")].indexOf(document.activeElement);
+    body.replaceChildren(...shown);
+    if (at >= 0) body.querySelectorAll("button")[at]?.focus();
+    this.map.cover();
+  }
+
+  /**
+   * Let the documents of a view stand out on the map, with marks for hits.
+   * @param {{row: number}[]} hits
+   * @param {{x: number, y: number, text: string, kind: string}[]} more places to mark
+   * @param {ArrayLike<number>|null} rows
+   * @param {number|null} topic to be named before all others
+   */
+  emphasise(hits, more = [], rows = null, topic = null) {
+    this.picked = null;
+    this.emphasis = rows ?? (hits.length ? hits.map((hit) => hit.row) : null);
+    this.marks = [hits, more];
+    this.map.encircle(-1);
+    this.map.outline([]);
+    this.map.names.prefer(topic);
+    this.#focus();
+    if (this.columns) this.#legend();
+  }
+
+  #focus() {
+    const [hits, more] = this.marks ?? [[], []];
+    const numbered = hits.map((hit, i) => {
+      const [text, kind] = i < NUMBERED ? [String(i + 1), "found"] : ["", "found far"];
+      return { ...this.map.placeOf(hit.row), text, kind };
+    }).reverse();
+    this.map.mark([...numbered, ...more]);
+    this.map.focus(this.picked === null ? this.emphasis : this.#rowsOfCode(this.picked));
+  }
+
+  #rowsOfCode(code) {
+    const codes = this.colourBy === "label" ? this.columns.label : this.columns.topic;
+    return rowsWhere(codes, (each) => each === code);
+  }
+
+  /** @param {Set<number>} own numbers of topics */
+  rowsOfTopics(own) {
+    if (!this.columns) return [];
+    const codes = new Set(this.legendOf.topics.flatMap((topic, code) => (own.has(topic) ? [code] : [])));
+    return rowsWhere(this.columns.topic, (code) => code !== NONE && codes.has(code));
+  }
+
+  #keepPlace() {
+    const { x, y, zoom } = this.map.camera;
+    amend({ x: x.toFixed(5), y: y.toFixed(5), zoom: zoom.toFixed(3) });
+  }
+
+  #takePlace({ x, y, zoom }, smoothly = true) {
+    const [to, camera] = [[Number(x), Number(y), Number(zoom)], this.map.camera];
+    if (x === undefined || !to.every(Number.isFinite)) return smoothly || camera.set(0, 0, 1);
+    if (smoothly) camera.fly(...to);
+    else camera.set(...to);
+  }
+
+  async #open(row) {
+    const found = await this.attempt(() => this.map.hover.document(row));
+    if (found) go("document", found.id);
+  }
+
+  #takeShape(shape) {
+    this.controls.lasso(false);
+    go("region", null, { shape: shapeText(shape) });
+  }
+
+  takeView() {
+    this.#takeShape(this.map.camera.seen());
+  }
+
+  // ---- topics ----
+
+  #leaves() {
+    const parents = new Set(this.topics.map((topic) => topic.parent));
+    return this.topics.filter((topic) => !parents.has(topic.topic));
+  }
+
+  /** Numbers of the topics without finer ones that a topic is made of. */
+  leavesOf(topic) {
+    const below = this.topics.filter((each) => each.parent === topic);
+    return new Set(below.length ? below.flatMap((each) => [...this.leavesOf(each.topic)]) : [topic]);
+  }
+
+  topicName(topic) {
+    if (topic === null || topic === undefined) return "no topic";
+    return this.topics.find((each) => each.topic === topic)?.name ?? `topic ${topic}`;
+  }
+
+  colourOf(topic) {
+    return categoryColour(this.legendOf.topics.indexOf(topic), isDark());
+  }
+
+  async topicsBy(by) {
+    this.by[by] ??= await this.source.topicsBy(by);
+    return this.by[by];
+  }
+
+  /** Change topics, and show them as they are now. */
+  async change(action, told) {
+    const topics = await this.attempt(action);
+    if (!topics) return;
+    [this.topics, this.by] = [topics, {}];
+    if (this.columns) {
+      this.legendOf = (await this.attempt(() => this.source.map())) ?? this.legendOf;
+      this.columns = (await this.attempt(() => this.source.points())) ?? this.columns;
+      this.map.setColumns(this.columns);
+      this.#recolour();
+    }
+    this.#title();
+    await this.refresh();
+    this.panel.say(told);
+  }
+
+  /** What an action gives, or null after saying why it failed. */
+  async attempt(action) {
+    try {
+      return await action();
+    } catch (error) {
+      const [tab, view] = this.#viewOf(here());
+      let told = false; // a retry shows the view again
+      this.panel.show(tab, () => (told ? view(this, here()) : ((told = true), Promise.reject(error))));
+      return null;
+    }
+  }
+
+  // ---- addresses ----
+
+  #viewOf({ view }) {
+    return Object.hasOwn(VIEWS, view) ? VIEWS[view] : VIEWS.topics;
+  }
+
+  #route(event) {
+    const address = here();
+    if (location.hash === "#panel") return this.#skip(event);
+    // A link says nothing of the map, which stays as it is.
+    amend({ ...mapOnly(parse(new URL(event.oldURL).hash).query), ...address.query });
+    if (this.columns) this.#takePlace(address.query);
+    if (this.columns && this.colourBy !== this.shownBy) this.#recolour();
+    this.search.show(address);
+    return this.refresh();
+  }
+
+  #skip(event) {
+    history.replaceState(null, "", new URL(event.oldURL).hash || "#/topics");
+    document.getElementById("panel").focus();
+  }
+
+  #remember(tab) {
+    this.visited[tab] = location.hash;
+  }
+
+  async refresh() {
+    const address = here();
+    const [tab, view] = this.#viewOf(address);
+    this.#remember(tab);
+    if (!this.collection) return this.start();
+    return this.panel.show(tab, () => view(this, address));
+  }
+
+  #toTab(tab) {
+    const first = { topics: "topics", results: "search", document: "document", region: "region" };
+    const visited = this.visited[tab];
+    if (visited && visited !== location.hash) location.hash = visited;
+    else if (!visited || tab === "topics") go(first[tab]); // from one topic to all of them
+  }
+}
+
+function rowsWhere(codes, wanted) {
+  const found = [];
+  for (let row = 0; row < codes.length; row++) if (wanted(codes[row])) found.push(row);
+  return found;
+}
