@@ -1,0 +1,144 @@
+// The second source of answers: a single file that holds the collection, and no server. The same
+// methods and answers as server.js; docboltz/explorer/file_data.py says what the file holds.
+
+import { unpack } from "./file/archive.js";
+import { Data, refused } from "./file/data.js";
+
+export const DATA = "docboltz-data"; // id of the element that holds the data
+const SHOWN_WORDS = 15; // that the model expects beside a text
+
+export class FileSource {
+  /** packed: the text of the data's element. */
+  constructor(packed) {
+    this.packed = packed;
+  }
+
+  /** What was unpacked, once. */
+  get data() {
+    this.unpacked ??= unpack(this.packed).then((found) => {
+      this.packed = null; // some ten megabytes
+      return new Data(found);
+    });
+    return this.unpacked;
+  }
+
+  /** The same with the vectors of all documents, which take a moment longer. */
+  get searchable() {
+    this.inferred ??= this.data.then(async (data) => {
+      await data.collection.infer();
+      return data;
+    });
+    return this.inferred;
+  }
+
+  async collection() {
+    return (await this.data).content.collection;
+  }
+
+  async map() {
+    return (await this.data).content.map;
+  }
+
+  async points() {
+    setTimeout(() => this.searchable); // there is a map to look at meanwhile
+    return (await this.data).points;
+  }
+
+  async topics() {
+    return (await this.data).content.topics;
+  }
+
+  async topicsBy(by, period) {
+    const { shares } = (await this.data).content;
+    const found = { label: shares.label, date: shares.date?.[period || ""] }[by];
+    if (!found) throw refused(`The documents of this file have no ${by}.`);
+    return found;
+  }
+
+  async search(q, { limit = 10, reasons = false } = {}) {
+    const data = await this.searchable;
+    const { unknown, ...counted } = data.words.count(q);
+    if (!counted.columns.length) {
+      return { hits: [], unknown, message: whyNothing(q, unknown) };
+    }
+    return { hits: data.hits(data.collection.query(counted), limit, reasons), unknown };
+  }
+
+  async similar(id, { limit = 10, reasons = false } = {}) {
+    const data = await this.searchable;
+    const row = data.row(id);
+    const question = data.collection.like(row);
+    if (!question.columns.length) {
+      const message = "The model knows none of the words of this document: nothing is like it.";
+      return { hits: [], unknown: [], message };
+    }
+    return { hits: data.hits(question, limit, reasons, row), unknown: [] };
+  }
+
+  async words(q, limit = 15) {
+    const data = await this.data;
+    const { columns, counts } = data.words.count(q);
+    return columns.length ? data.expected(columns, counts, limit) : [];
+  }
+
+  async explain(text, { limit = 10 } = {}) {
+    const data = await this.searchable;
+    const { columns, counts, unknown } = data.words.count(text);
+    const matches = data.wordMatches(text, columns);
+    const about = { known: matches.map(({ word }) => word), matches, unknown };
+    if (!columns.length) {
+      return { ...about, topic: null, topics: [], units: [], expected: [], x: null, y: null, hits: [] };
+    }
+    const question = data.collection.query({ columns, counts });
+    return {
+      ...about,
+      topic: data.topicOf(columns, question.vector),
+      topics: data.topicsOf(columns, question.vector),
+      units: data.units(columns, counts),
+      expected: data.expected(columns, counts, SHOWN_WORDS),
+      ...data.place(question.vector),
+      hits: data.hits(question, limit, false),
+    };
+  }
+
+  async document(id) {
+    const data = await this.data;
+    const row = data.row(id);
+    const found = data.document(row);
+    const { columns, counts } = data.collection.document(row);
+    const counted = data.words.count(found.text);
+    const { x, y } = data.points;
+    const placed = Number.isFinite(x[row]);
+    return {
+      ...found,
+      matches: data.wordMatches(found.text, counted.columns),
+      topics: data.topicsOf(columns, data.collection.vector(columns, counts)),
+      units: data.units(counted.columns, counted.counts),
+      x: placed ? x[row] : null,
+      y: placed ? y[row] : null,
+    };
+  }
+
+  async documents({ rows, ids }) {
+    const data = await this.data;
+    return (rows ?? ids.map((id) => data.row(id))).map((row) => data.document(row));
+  }
+
+  async region(rows) {
+    return (await this.data).region([...new Set(rows)].sort((one, other) => one - other));
+  }
+
+  async renameTopic() {
+    throw refused("Topics of a single file cannot be renamed: start docboltz explore instead.");
+  }
+
+  async mergeTopics() {
+    throw refused("Topics of a single file cannot be merged: start docboltz explore instead.");
+  }
+}
+
+function whyNothing(text, unknown) {
+  if (!text.trim()) return "There is no word to search with.";
+  if (unknown.length) return "The model knows none of these words.";
+  return "No document has any of these words.";
+}
