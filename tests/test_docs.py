@@ -95,6 +95,20 @@ def test_a_guide_mentions_every_command(command: str) -> None:
     assert f"docboltz {command}" in (DOCS / "guide" / "shell.md").read_text("utf-8")
 
 
+def test_a_guide_has_every_path_of_the_server() -> None:
+    pytest.importorskip("fastapi")
+    from docboltz.explorer.batching import Batches
+    from docboltz.explorer.routes import make_router
+
+    guide = (DOCS / "guide" / "serve.md").read_text("utf-8")
+    routes = make_router(None, Batches(lambda questions: [])).routes  # type: ignore[arg-type]
+    assert len(routes) > 10
+    for route in routes:
+        path = route.path.replace(":path", "")
+        for method in route.methods:
+            assert re.search(rf"^\| `{method} {re.escape(path)}[`?]", guide, re.M), (method, path)
+
+
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_a_guide_and_the_reference_mention_every_recipe(recipe: str) -> None:
     assert f"| `{recipe}` |" in (DOCS / "guide" / "choosing.md").read_text("utf-8")
