@@ -8,13 +8,13 @@ from tests.browser.conftest import TELEPHONE, Open, Server
 
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-core")
 
-VIEWS = {  # addresses, and what is there when they are shown
+VIEWS = {  # addresses, and what is there when they are shown, and not in the view before
     "topics": ("#/topics", ".topics"),
     "topic": ("#/topic/0", ".documents"),
     "search": ("#/search?q=bread+yeast", ".hit"),
     "ask": ("#/ask?text=the+rocket+and+the+moon", ".chips"),
-    "document": ("#/document/music%2F4", ".unit"),
-    "region": ("#/region?shape=-1,-1;1,-1;1,1;-1,1&color=label", ".documents"),
+    "document": ("#/document/music%2F4", "h2:has-text('music/4')"),
+    "region": ("#/region?shape=-1,-1;1,-1;1,1;-1,1&color=label", "h2:has-text('in the region')"),
     "nothing": ("#/search?q=qwertyuiop", ".problem"),
 }
 
