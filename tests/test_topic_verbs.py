@@ -124,6 +124,7 @@ def test_topics_are_renamed_merged_split_and_kept(model):
     model.split_topic(numbers[0])
     apart = {topic.number: topic.documents for topic in model.topics(level=-1)}
     assert sorted(apart.values()) == sorted(sizes.values()), "as they were"
+    assert all(apart[k] == sizes[k] for k in numbers[2:]), "whoever had no part in it"
     assert max(apart) > max(numbers), "a number is not given twice"
     model.merge_topics([numbers[0], max(apart)])
     model.merge_topics([numbers[0], numbers[2]])

@@ -125,3 +125,12 @@ def test_topics_of_one_number_are_one_topic(fitted):
     together = np.stack([apart[:, 1], apart[:, 3], apart[:, 0] + apart[:, 2], apart[:, 4]], axis=1)
     assert np.array_equal(found.topic, np.array([3, 5, 7, -1])[together.argmax(1)])
     np.testing.assert_allclose(found.probability, together.max(1), rtol=1e-5)
+
+
+def test_numbers_in_another_order_are_those_of_their_topics(fitted):
+    vectors, presence, _, mixture = fitted
+    usual = mixture.assign(vectors, presence)
+    order = np.array([20, 1, 11, 3])
+    found = mixture.assign(vectors, presence, order)
+    assert np.array_equal(found.topic, np.append(order, -1)[usual.topic])
+    np.testing.assert_allclose(found.probability, usual.probability, rtol=1e-6)

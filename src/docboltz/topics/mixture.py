@@ -124,7 +124,7 @@ class TopicMixture:
         T = self.n_topics
         known, place = np.unique(numbers, return_inverse=True)
         found = np.exp(self.log_probabilities(vectors, presence))
-        if len(known) < T:
+        if not np.array_equal(place, np.arange(T)):  # fewer numbers, or in another order
             together = np.zeros((T + 1, len(known) + 1), np.float32)
             together[np.append(np.arange(T), T), np.append(place, len(known))] = 1
             found = found @ together
