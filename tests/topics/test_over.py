@@ -215,3 +215,13 @@ def test_a_course_joins_periods():
     assert np.array_equal(documents, found.documents)
     filled = documents > 0
     assert np.array_equal(shares[:, filled], found.shares[:, filled])
+
+
+def test_a_table_has_the_first_labels_and_says_how_many_others_there_are():
+    labels = [(str(i % 7),) for i in range(70)]
+    found = shares_by_label([0] * 70, 1, labels)
+    assert len(found.groups) == 7
+    cut = found.cut(3)
+    assert (cut.groups, cut.n_groups_left_out) == (found.groups[:3], 4)
+    assert cut.documents.tolist() == [10, 10, 10]
+    assert cut.shares.shape == (1, 3)

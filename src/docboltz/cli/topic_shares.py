@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from docboltz.answers import Topic
     from docboltz.topics.over import Shares
 
+MOST_LABELS = 20
+"""In a table or a picture; JSON has all."""
 MOST_COLUMNS = 8
 """Periods that have a column each; of more, a line of blocks shows the course."""
 BLOCKS = 16
@@ -22,10 +24,12 @@ terminal of 80 places."""
 
 def show_shares(shares: Shares, topics: Sequence[Topic], *, json: bool, out: Path | None) -> None:
     """Print or draw the share of each of these topics, and which of them rise and fall."""
+    cut = shares if shares.period else shares.cut(MOST_LABELS)
     if out is not None:
         from docboltz.plots import save, topic_shares_figure
 
-        save(topic_shares_figure(shares, [topic.name for topic in topics]), out)
+        save(topic_shares_figure(cut, [topic.name for topic in topics]), out)
+        remark(f"Written: {out}")
     found = [
         {**each, "topic": topic.number, "name": topic.name}
         for each, topic in zip(shares.to_dicts(), topics, strict=True)
@@ -33,6 +37,7 @@ def show_shares(shares: Shares, topics: Sequence[Topic], *, json: bool, out: Pat
     if json:
         print_json(found)
         return
+    shares = cut
     columns = _of_periods if shares.period and len(shares.groups) > MOST_COLUMNS else _of_groups
     heads, cells = columns(shares)
     trend = {} if shares.trend is None else {"trend": "left"}

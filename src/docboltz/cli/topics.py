@@ -71,6 +71,7 @@ def topics(model: Path, json: bool, out: Path | None, **given: Any) -> None:
         from docboltz.plots import save, topic_tree_figure
 
         save(topic_tree_figure(answer), out)
+        remark(f"Written: {out}")
     if json:
         print_json(answer.to_dicts())
     else:

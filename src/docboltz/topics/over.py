@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -30,6 +30,8 @@ from docboltz.errors import InvalidParameter, require, require_count
 
 Period = Literal["day", "month", "year"]
 PERIODS: tuple[Period, ...] = get_args(Period)
+MOST_ASKED_FOR = 5000
+"""Periods of a length that is given."""
 FEWEST_PERIODS, MOST_PERIODS = 4, 60
 """As many months, at least and at most, are shown as months; fewer as days, more as years."""
 TOLD = 0.9
@@ -104,6 +106,17 @@ class Shares:
             dicts.append({"topic": topic, "groups": groups, **self._trend_of(topic)})
         return dicts
 
+    def cut(self, most: int) -> Shares:
+        """The first groups alone: as many labels as a table or a picture has room for."""
+        left_out = max(0, len(self.groups) - most)
+        return replace(
+            self,
+            groups=self.groups[:most],
+            documents=self.documents[:most],
+            shares=self.shares[:, :most],
+            n_groups_left_out=self.n_groups_left_out + left_out,
+        )
+
     def course(self, most: int) -> tuple[Floats, Floats, Floats]:
         """Periods joined, side by side, into at most so many runs of about one length, B.
 
@@ -127,7 +140,7 @@ class Shares:
 
 
 def shares_by_label(
-    topics: ArrayLike, n_topics: int, labels: Sequence[tuple[str, ...]], most: int = 20
+    topics: ArrayLike, n_topics: int, labels: Sequence[tuple[str, ...]], most: int = 1000
 ) -> Shares:
     """Shares of topics within each of the `most` frequent labels.
 
@@ -181,6 +194,9 @@ def shares_by_date(
     rows = dated[lengths[dated] >= _LENGTHS[period]]
     codes = _numbers(written[rows], period)
     first, last = (int(codes.min()), int(codes.max())) if len(rows) else (0, -1)
+    fits = last - first < MOST_ASKED_FOR
+    expected = f"one that makes at most {MOST_ASKED_FOR:,} periods, such as 'year'"
+    require(fits, "shares_by_date", "period", expected, period)
     groups = np.arange(first, last + 1).astype(f"datetime64[{_UNITS[period]}]").astype(str)
     documents, shares = _shares(own[rows], int(n_topics), codes - first, len(groups))
     n_without = len(own) - len(rows) - len(stray)
