@@ -49,7 +49,9 @@ def calibrated(
     rows = np.concatenate([opinion.rows for opinion in heard])
     topic = np.concatenate([opinion.topic for opinion in heard])
     some, words = np.asarray(vectors[rows], np.float32), presence[rows]
-    agreed = mixture.assign(some, words).topic == topic  # whatever the temperature
+    own = mixture.assign(some, words).topic  # whatever the temperature
+    somewhere = np.flatnonzero(own >= 0)  # other mixtures know no nowhere to agree with
+    some, words, agreed = some[somewhere], words[somewhere], (own == topic)[somewhere]
 
     def surprise(at: NDArray[np.float64]) -> float:
         """What it costs, in nats, to be as sure as that."""

@@ -155,7 +155,11 @@ class Course:
         if v.pool_updates and not any(look.pool for look in self.looks):
             same = (look for look in self.looks if look.strength == best.strength)
             pretrained = next(look for look in same if not look.finetuning)
-            if best.halves_found > pretrained.halves_found:  # fine-tuning is of use here
+            # By perplexity whatever was fine-tuned is chosen only where that helps.
+            helps = best.finetuning > 0 and (
+                v.by == "perplexity" or best.halves_found > pretrained.halves_found
+            )
+            if helps:
                 return Trial(best.strength, pool=True)
         return None
 
