@@ -41,6 +41,18 @@ def test_counts_are_those_that_were_indexed(stored):
     np.testing.assert_array_equal(found.toarray(), rows)
 
 
+def test_features_that_tell_nothing_do_not_make_counts_of_fractions(stored, monkeypatch):
+    rows = np.random.default_rng(2).integers(2, 6, size=(50, K))
+    store = stored(rows)
+    equal = np.asarray(store.features)
+    monkeypatch.setattr(
+        "docboltz.explorer.stored_counts.unit_vectors", lambda found, mean: equal[: len(found)] * 0
+    )
+    monkeypatch.setattr(store, "features", equal * 0)
+    found = stored_counts(store, lambda counts: np.zeros((counts.shape[0], F), np.float32))
+    np.testing.assert_array_equal(found.toarray(), rows)
+
+
 def test_the_least_counts_where_features_do_not_tell(stored):
     rows = np.zeros((2, K), int)
     rows[0, [3, 4]] = 10 * MOST

@@ -25,7 +25,6 @@ from docboltz.model.latent_words import policy_to_dict
 from docboltz.search.store import WEIGHTS
 from docboltz.text_model import TextModel
 from docboltz.topics.naming import stems_of
-from docboltz.topics.over import PERIODS
 
 CHARACTERS = 14_000_000
 """Of all texts together, unless told otherwise: some 5 MB of the file's data."""
@@ -125,13 +124,13 @@ def shortened(text: str, characters: int) -> str:
 
 
 def _shares(snapshot: Snapshot) -> dict[str, Any]:
-    """Shares of topics, by label and by date, for every period that may be asked for."""
+    """Shares of topics, by label and by date, as the page asks for them."""
     about = snapshot.collection
     found: dict[str, Any] = {}
     if about["has_labels"]:
         found["label"] = snapshot.topics_by("label", None)
     if about["has_dates"]:
-        found["date"] = {p or "": snapshot.topics_by("date", p) for p in (None, *PERIODS)}
+        found["date"] = snapshot.topics_by("date", None)
     return found
 
 

@@ -20,6 +20,8 @@ MOST = 50
 """How often the rarest word of a document may come; more is not looked for."""
 CLOSE = 1e-4
 """Between features of the right counts and those in the store: float32 comes within 1e-6."""
+WHOLE = 1e-3
+"""Between right counts and whole numbers, as a share: features near 0 and 1 do not tell all."""
 
 
 def stored_counts(
@@ -34,17 +36,21 @@ def stored_counts(
     np.minimum.at(least, owner, relative)
     relative /= least[owner]  # 1 for the rarest words of each document
 
-    def counts_with(fewest: NDArray[np.float64]) -> csr_array:
-        data = np.rint(np.exp(relative * (1 + np.log(fewest))[owner] - 1))
-        return csr_array((data, columns, starts), shape=(n, store.n_words))
+    def counts_with(fewest: NDArray[np.float64]) -> tuple[csr_array, NDArray[np.float64]]:
+        """Counts if the rarest word of each comes so often, and how far each is from whole ones."""
+        data = np.exp(relative * (1 + np.log(fewest))[owner] - 1)
+        whole, off = np.rint(data), np.zeros(n)
+        np.maximum.at(off, owner, np.abs(data - whole) / data)
+        return csr_array((whole, columns, starts), shape=(n, store.n_words)), off
 
     fewest, open_rows = np.ones(n), np.arange(n)
     for trial in range(1, MOST + 1):
         fewest[open_rows] = trial
-        vectors = unit_vectors(features(counts_with(fewest)[open_rows]), store.mean)
-        off = np.abs(vectors - store.features[open_rows]).max(axis=1) > CLOSE
-        open_rows = open_rows[off]
+        counts, from_whole = counts_with(fewest)
+        vectors = unit_vectors(features(counts[open_rows]), store.mean)
+        far = np.abs(vectors - store.features[open_rows]).max(axis=1) > CLOSE
+        open_rows = open_rows[far | (from_whole[open_rows] > WHOLE)]
         if not len(open_rows):
             break
-    fewest[open_rows] = 1  # the least that gives these weights
-    return counts_with(fewest)
+    fewest[open_rows] = 1  # nothing fits: as a rule it is so
+    return counts_with(fewest)[0]

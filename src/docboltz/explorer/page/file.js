@@ -50,7 +50,7 @@ export class FileSource {
 
   async topicsBy(by, period) {
     const { shares } = (await this.data).content;
-    const found = { label: shares.label, date: shares.date?.[period || ""] }[by];
+    const found = { label: shares.label, date: period ? undefined : shares.date }[by];
     if (!found) throw refused(`The documents of this file have no ${by}.`);
     return found;
   }
