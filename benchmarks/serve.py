@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import selectors
 import socket
 import subprocess
@@ -154,13 +155,18 @@ class Connection:
         return int(self._received[9:12]), bytes(self._received[self._body : self._whole])
 
 
+def without_build(answer: bytes) -> bytes:
+    """An answer without the name of the state, which is another whenever documents are indexed."""
+    return re.sub(rb'"build":"\w*"', b"", answer)
+
+
 def client(plan: dict[str, Any]) -> dict[str, Any]:
     """Ask until the time is over, or until standard input closes; say what came back."""
     requests = [
         f"GET /api/search?q={quote(q)}&limit=10 HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
         for q in plan["questions"]
     ]
-    right = [{answer.encode() for answer in each} for each in plan["answers"]]
+    right = [[without_build(answer.encode()) for answer in each] for each in plan["answers"]]
     selector = selectors.DefaultSelector()
     for i in range(plan["connections"]):
         connection = Connection(plan["port"], requests, i * 31)
@@ -186,12 +192,11 @@ def client(plan: dict[str, Any]) -> dict[str, Any]:
             if found is None:
                 continue
             times.append(time.perf_counter() - key.data.begin)
-            status, body = found
+            status, body = found[0], without_build(found[1])
             own = right[key.data.question]
             wrong += status != 200 or bool(own and body not in own)
-            if len(plan["answers"][key.data.question]) == 2:
-                second = body == plan["answers"][key.data.question][1].encode()
-                seen[second] += 1
+            if len(own) == 2:
+                seen[body == own[1]] += 1
             key.data.ask()
     took = time.perf_counter() - begin
     times.sort()

@@ -200,6 +200,14 @@ class TopicVerbs(Asking):
         return self._tree
 
     @property
+    def knows_topics(self) -> bool:
+        """Whether topics were found already, with the model as it is."""
+        folder = self._topics_folder
+        if self._tree is not None or folder is None or not TOPICS.exists(folder):
+            return self._tree is not None
+        return bool(TOPICS.open(folder).content.get("model") == self.fingerprint)
+
+    @property
     def has_topics(self) -> bool:
         """Whether topics are known, or can be found in a collection."""
         folder = self._topics_folder

@@ -48,6 +48,29 @@ def test_those_that_wait_go_together_and_nobody_gets_anothers_answer():
     assert max(sizes) == MOST_AT_ONCE
 
 
+def test_a_failure_in_a_batch_is_that_of_one_question():
+    go = threading.Event()
+
+    def answer(questions):
+        go.wait(10)
+        if any(each.text == "3" for each in questions):
+            raise ValueError("bad")
+        return [each.text.encode() for each in questions]
+
+    async def run():
+        batches = Batches(answer)
+        asked = [asyncio.create_task(batches.ask(question(str(i)))) for i in range(8)]
+        await asyncio.sleep(0.05)
+        go.set()
+        found = await asyncio.gather(*asked, return_exceptions=True)
+        batches.close()
+        return found
+
+    found = asyncio.run(run())
+    assert isinstance(found.pop(3), ValueError)
+    assert found == [str(i).encode() for i in range(8) if i != 3]
+
+
 def test_a_failure_is_that_of_its_batch_alone_and_who_has_gone_is_no_trouble():
     def answer(questions):
         if any(each.text == "bad" for each in questions):

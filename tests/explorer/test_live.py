@@ -8,7 +8,8 @@ import time
 import pytest
 
 from docboltz.errors import InvalidModelFile
-from docboltz.explorer.live import Live
+from docboltz.explorer.live import Live, StateChanged
+from docboltz.explorer.log import Log
 from docboltz.text_model import TextModel
 from tests.explorer.collections import documents, fitted
 from tests.explorer.conftest import serving
@@ -114,6 +115,79 @@ def test_what_cannot_be_opened_is_said_at_once(folder, missing):
         Live(folder)
 
 
+def found(client, query):
+    """The answer to a search, without the name of the state, which is another each time."""
+    got = client.get("/api/search", params={"q": query})
+    assert got.status_code == 200
+    return json.dumps({**got.json(), "build": ""})
+
+
+def test_rows_and_topics_of_another_state_are_refused(folder):
+    with serving(folder, edit=True) as client:
+        before = client.get("/api/collection").json()["build"]
+        rows = {"rows": [0, 1], "build": before}
+        assert client.post("/api/documents", json=rows).status_code == 200
+        assert client.post("/api/region", json=rows).status_code == 200
+        TextModel.open(folder).index(documents()[10:40])
+        wait_until(lambda: client.get("/health").json()["documents"] == 30)
+        for path in ("/api/documents", "/api/region"):
+            got = client.post(path, json=rows)
+            assert got.status_code == 409
+            assert "have changed" in got.json()["detail"]
+            assert client.post(path, json={"rows": [0, 1]}).status_code == 200
+        edits = {"/api/topics/0/name": {"name": "x"}, "/api/topics/merge": {"topics": [0, 1]}}
+        for path, asked in edits.items():
+            assert client.post(path, json={**asked, "build": before}).status_code == 409
+        now = client.get("/api/search", params={"q": "moon"}).json()["build"]
+        assert now == client.get("/api/collection").json()["build"] != before
+        got = client.post("/api/topics/0/name", json={"name": "x", "build": now})
+        assert got.status_code == 200
+
+
+def test_a_change_for_topics_that_were_looked_for_again_is_refused(folder):
+    live = Live(folder, edit=True)
+    before = live.snapshot.build
+    TextModel.open(folder).find_topics(2, replace=True)
+    with pytest.raises(StateChanged):
+        live.change(lambda model: model.rename_topic(0, "x"), before)
+    names = [topic.name for topic in TextModel.open(folder).topics()]
+    assert "x" not in names
+
+
+def test_nobody_who_only_looks_finds_topics_anew(folder):
+    live = Live(folder)
+    before = live.snapshot
+    shutil.rmtree(folder / "topics")
+    with pytest.raises(InvalidModelFile, match="no topics yet"):
+        live.refresh()
+    assert live.snapshot is before
+    assert not (folder / "topics").exists()
+
+
+def test_the_files_are_followed_after_any_failure(folder, monkeypatch):
+    monkeypatch.setattr("docboltz.explorer.live.RETRY_SECONDS", 0.1)
+    live = Live(folder, log=Log(quiet=True))
+    monkeypatch.setattr(live, "_take_up", failing := FailsOnce(live._take_up))
+    live.start()
+    try:
+        TextModel.open(folder).rename_topic(0, "renamed")
+        wait_until(lambda: "renamed" in [t["name"] for t in live.snapshot.topics])
+        assert failing.failed
+    finally:
+        live.stop()
+
+
+class FailsOnce:
+    def __init__(self, does):
+        self.does, self.failed = does, False
+
+    def __call__(self):
+        if not self.failed:
+            self.failed = True
+            raise ValueError("half a file")
+        return self.does()
+
+
 def test_every_answer_is_wholly_of_one_collection_while_it_is_replaced(folder):
     """Two collections with the same ids and other texts, replaced in turn under load."""
     one = documents()[:60]
@@ -125,17 +199,17 @@ def test_every_answer_is_wholly_of_one_collection_while_it_is_replaced(folder):
         model.index(collection)
         with serving(folder) as client:
             for query in queries:
-                right[query].add(client.get("/api/search", params={"q": query}).content)
+                right[query].add(found(client, query))
     assert all(len(answers) == 2 for answers in right.values())
     wrong, seen, stop = [], set(), threading.Event()
 
     def ask(client):
         while not stop.is_set():
             for query in queries:
-                got = client.get("/api/search", params={"q": query})
-                seen.add(got.content)
-                if got.status_code != 200 or got.content not in right[query]:
-                    wrong.append((query, json.loads(got.content)))
+                got = found(client, query)
+                seen.add(got)
+                if got not in right[query]:
+                    wrong.append((query, got))
 
     with serving(folder) as client:
         threads = [threading.Thread(target=ask, args=(client,)) for _ in range(3)]

@@ -20,6 +20,9 @@ Words = dict[str, dict[str, None]]
 """The words that count as a term, as far as they were met: in the order of the keys."""
 KEPT_TEXTS = 8192
 """In memory, of those that were met last: the same ones are hits again and again."""
+LONGEST_KEPT = 10_000
+"""Characters of a text that is kept."""
+MOST_TERMS = 200
 
 _RUNS = re.compile(r"\S+")
 
@@ -41,7 +44,9 @@ class PlaceFinder:
 
     def find(self, text: str, terms: Collection[str]) -> dict[str, list[Span]]:
         """Where words that count as one of the terms stand in a text, in order, by term."""
-        lined_up, words = self._met(text)
+        if len(terms) > MOST_TERMS:  # each would be looked for in all of the text
+            return self.find_word_by_word(text, terms)
+        lined_up, words = (self._met if len(text) <= LONGEST_KEPT else self._meet)(text)
         if lined_up is None:
             return self.find_word_by_word(text, terms)
         places: dict[str, list[Span]] = {}

@@ -34,6 +34,8 @@ class FieldNames(Spelling):
     def setting(self, mention: str) -> str:
         """A command, or a setting of one."""
         verb = mention.removeprefix("TextModel.")
+        if verb.startswith("read("):
+            return f"'docboltz index' with --{verb[5:].partition('=')[0]}"
         return mention if verb == mention else f"'docboltz {verb}'"
 
 
@@ -73,7 +75,7 @@ def make_unguarded(live: Live, log: Log | None = None) -> FastAPI:
 def _add_page(app: FastAPI) -> None:
     files = page_files()
 
-    @app.api_route("/{path:path}", methods=["GET", "HEAD"], include_in_schema=False)
+    @app.get("/{path:path}", include_in_schema=False)
     def page(path: str, request: Request) -> Response:
         if path not in files:
             raise HTTPException(404, "There is nothing here: see /openapi.json for what there is.")
@@ -111,6 +113,10 @@ def _failure(status: int, detail: str, headers: Any = None) -> Response:
 
 def _sentence(problem: dict[str, Any]) -> str:
     """What pydantic found, without what was sent."""
+    if problem["loc"] == ("body",) and problem["type"] != "value_error":
+        return "The body must be JSON, sent with the header 'Content-Type: application/json'."
+    if problem["type"] == "json_invalid":
+        return "The body is no JSON: check its quotes and commas."
     where = ".".join(str(part) for part in problem["loc"][1:]) or str(problem["loc"][0])
     what = str(problem["msg"]).removeprefix("Value error, ").rstrip(".")
     return f"{where[:100]}: {what}."

@@ -37,6 +37,7 @@ class Batches:
         self._answer = answer
         self._thread = ThreadPoolExecutor(1, "search")
         self._waiting: list[tuple[Question, asyncio.Future[bytes]]] = []
+        self._alone: list[tuple[Question, asyncio.Future[bytes]]] = []
         self._busy = False
 
     async def ask(self, question: Question) -> bytes:
@@ -53,7 +54,10 @@ class Batches:
 
     def _next(self) -> None:
         """Begin with a batch of those that wait."""
-        batch, self._waiting = self._waiting[:MOST_AT_ONCE], self._waiting[MOST_AT_ONCE:]
+        if self._alone:
+            batch, self._alone = self._alone[:1], self._alone[1:]
+        else:
+            batch, self._waiting = self._waiting[:MOST_AT_ONCE], self._waiting[MOST_AT_ONCE:]
         self._busy = bool(batch)
         if batch:
             questions = [question for question, _ in batch]
@@ -65,12 +69,14 @@ class Batches:
         batch: list[tuple[Question, asyncio.Future[bytes]]],
         done: asyncio.Future[Answers],
     ) -> None:
-        self._next()  # the thread is at work again while the answers are sent
         error = done.exception()
+        if error is not None and len(batch) > 1:  # whose fault it is shows when each is alone
+            self._alone += batch
         for i, (_, future) in enumerate(batch):
-            if future.done():  # whoever asked has gone
-                continue
+            if future.done() or (error is not None and len(batch) > 1):
+                continue  # whoever asked has gone, or is answered yet
             if error is not None:
                 future.set_exception(error)
             else:
                 future.set_result(done.result()[i])
+        self._next()

@@ -73,6 +73,8 @@ class Guard:
             if refusal is None:
                 body = await _whole_body(headers, receive)
                 if isinstance(body, bytes):
+                    if scope["method"] == "HEAD":  # the server sends no body with it
+                        scope = {**scope, "method": "GET"}
                     await self._app(scope, _replayed(body, receive), answer)
                     return
                 refusal = body
@@ -93,7 +95,7 @@ class Guard:
         if len(hosts) != 1 or (self._hosts is not None and _name(host) not in self._hosts):
             return 421, "This server answers under its own name only: check the address."
         origin = headers.get(b"origin")
-        if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
+        if origin is not None and origin.lower().partition("://")[2] != host.lower():
             return 403, "Pages of other sites may not ask this server."
         if self._token is None:
             return None

@@ -10,11 +10,13 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from docboltz.errors import DocboltzError
+from docboltz.errors import DocboltzError, InvalidModelFile
 from docboltz.explorer.log import Log
 from docboltz.explorer.snapshot import Snapshot
 from docboltz.text_model import TextModel
@@ -29,6 +31,14 @@ LAST_SECONDS = 10.0
 """That a map has to be given up in when the server is stopped."""
 
 Signature = tuple[tuple[int, int, int] | None, ...]
+
+
+RETRY_SECONDS = 5.0
+"""Until a state that could not be opened is tried again."""
+
+
+class StateChanged(Exception):
+    """What a change was meant for is not there any more."""
 
 
 class _Stopped(Exception):
@@ -48,7 +58,7 @@ class Live:
         self._stop = threading.Event()
         self._threads: list[threading.Thread] = []
         self._signature = self._look()
-        self._snapshot = self._open()
+        self._snapshot = Snapshot(TextModel.open(folder))
         self._without_map: Signature | None = None
 
     @property
@@ -66,10 +76,21 @@ class Live:
         for thread in self._threads:
             thread.join(LAST_SECONDS)
 
-    def change(self, change: Callable[[TextModel], None]) -> Snapshot:
-        """Change what is on disk, take it up, and give the snapshot that has the change."""
+    def change(self, change: Callable[[TextModel], None], build: str | None = None) -> Snapshot:
+        """Change what is on disk, take it up, and give the snapshot that has the change.
+
+        With a `build`, only topics of that state: numbers mean others in another.
+        """
         with self._changing:
-            change(TextModel.open(self.folder))
+            if build is not None:
+                if self._look() != self._signature:
+                    self._take_up()
+                if build != self._snapshot.build:
+                    raise StateChanged
+            model = TextModel.open(self.folder)
+            if build is not None and model.tree.origin != self._snapshot.tree.origin:
+                raise StateChanged
+            change(model)
             self._take_up()
             return self._snapshot
 
@@ -81,27 +102,32 @@ class Live:
 
     def _take_up(self) -> None:
         seen = self._look()  # before it is read: what changes meanwhile is a reason to look again
-        self._snapshot, self._signature = self._open(), seen
-
-    def _open(self) -> Snapshot:
-        return Snapshot(TextModel.open(self.folder))
+        model = TextModel.open(self.folder)
+        if not model.knows_topics:  # whoever indexes looks for them, and will have them soon
+            raise InvalidModelFile(f"The collection in {self.folder} has no topics yet.")
+        self._snapshot, self._signature = Snapshot(model), seen
 
     def _look(self) -> Signature:
         return tuple(_stamp(self.folder / name) for name in MANIFESTS)
 
     def _follow(self) -> None:
         failed: Signature | None = None
+        failed_at = 0.0
         while not self._stop.wait(LOOK_SECONDS):
             self._need_map()
             seen = self._look()
-            if seen in (self._signature, failed):
+            waiting = seen == failed and time.monotonic() - failed_at < RETRY_SECONDS
+            if seen == self._signature or waiting:
                 continue
             try:
                 self.refresh()
                 self._log.event("taken up", documents=len(self._snapshot))
             except (DocboltzError, OSError) as error:  # half of a change: the other half follows
-                failed = seen
+                failed, failed_at = seen, time.monotonic()
                 self._log.event("not taken up", problem=str(error))
+            except Exception:  # nobody else would follow the files any more
+                failed, failed_at = seen, time.monotonic()
+                self._log.failure(traceback.format_exc())
 
     def _need_map(self) -> None:
         """Have a map computed if there is none; not twice for the same collection."""

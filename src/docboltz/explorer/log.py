@@ -31,7 +31,8 @@ class Log:
             return
         asked: dict[str, Any] = {}
         if self.verbose:
-            asked = {"query": scope["query_string"].decode("latin-1")}
+            pairs = scope["query_string"].decode("latin-1").split("&")
+            asked = {"query": "&".join(p for p in pairs if not p.startswith("token="))}
         self.event(
             "request",
             method=scope["method"],

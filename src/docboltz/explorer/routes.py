@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Annotated, Any
 
 from fastapi import APIRouter, HTTPException, Path, Query, Request
@@ -12,7 +12,7 @@ from fastapi.responses import Response, StreamingResponse
 from docboltz import __version__
 from docboltz.explorer import schemas
 from docboltz.explorer.batching import Batches, Question
-from docboltz.explorer.live import Live
+from docboltz.explorer.live import Live, StateChanged
 from docboltz.explorer.schemas import (
     LARGEST_TOPIC,
     LONGEST_QUERY,
@@ -26,6 +26,7 @@ from docboltz.explorer.schemas import (
 )
 from docboltz.explorer.snapshot import Snapshot
 from docboltz.explorer.static import accepts_gzip
+from docboltz.text_model import TextModel
 
 NDJSON = "application/x-ndjson"
 STREAMED = 64
@@ -39,6 +40,7 @@ Why = Annotated[bool, Query(description="Whether each hit says why it is one.")]
 
 
 NO_DOCUMENT = "There is no such document."
+CHANGED = "The collection or its topics have changed."
 WRONG = {
     400: "It cannot be answered as it was asked.",
     401: "A token is needed.",
@@ -211,14 +213,14 @@ def make_router(live: Live, batches: Batches) -> APIRouter:
         summary="Documents by their rows or ids",
         description=f"With `Accept: {NDJSON}` a line for each document.",
         response_model=list[schemas.Document],
-        responses={200: {"content": {NDJSON: {}}}, **problems({404: NO_DOCUMENT})},
+        responses={200: {"content": {NDJSON: {}}}, **problems({404: NO_DOCUMENT, 409: CHANGED})},
     )
     def documents(asked: Which, request: Request) -> Response:
         snapshot = live.snapshot
         if asked.rows is None:
             rows = require_rows_of(snapshot, asked.ids or [])
         else:
-            rows = require_rows(snapshot, asked.rows)
+            rows = require_rows(snapshot, asked.rows, asked.build)
         found = (
             document.to_dict()
             for begin in range(0, len(rows), STREAMED)
@@ -231,11 +233,11 @@ def make_router(live: Live, batches: Batches) -> APIRouter:
         tags=["documents"],
         summary="What some documents have in common",
         response_model=schemas.Region,
-        responses=problems({404: NO_DOCUMENT}),
+        responses=problems({404: NO_DOCUMENT, 409: CHANGED}),
     )
     def region(asked: Rows) -> Response:
         snapshot = live.snapshot
-        rows = require_rows(snapshot, asked.rows)
+        rows = require_rows(snapshot, asked.rows, asked.build)
         return answer(snapshot.model.region(rows).to_dict())
 
     # ---- topics ----
@@ -258,7 +260,7 @@ def make_router(live: Live, batches: Batches) -> APIRouter:
     def topics_by(by: schemas.Grouping, period: schemas.Period | None = None) -> Response:
         return answer(live.snapshot.topics_by(by, period))
 
-    editing = problems({403: "The server does not let topics be changed."})
+    editing = problems({403: "The server does not let topics be changed.", 409: CHANGED})
 
     @router.post(
         "/api/topics/{number}/name",
@@ -268,8 +270,7 @@ def make_router(live: Live, batches: Batches) -> APIRouter:
         responses=editing,
     )
     def rename_topic(number: Annotated[int, Path(ge=0, le=LARGEST_TOPIC)], asked: Name) -> Response:
-        require_edit(live)
-        return answer(live.change(lambda model: model.rename_topic(number, asked.name)).topics)
+        return changed(live, lambda model: model.rename_topic(number, asked.name), asked.build)
 
     @router.post(
         "/api/topics/merge",
@@ -279,8 +280,7 @@ def make_router(live: Live, batches: Batches) -> APIRouter:
         responses=editing,
     )
     def merge_topics(asked: Merge) -> Response:
-        require_edit(live)
-        return answer(live.change(lambda model: model.merge_topics(asked.topics)).topics)
+        return changed(live, lambda model: model.merge_topics(asked.topics), asked.build)
 
     # ---- the map ----
 
@@ -305,7 +305,7 @@ def make_router(live: Live, batches: Batches) -> APIRouter:
         response_class=Response,
         responses={
             200: {"content": {"application/octet-stream": {}}},
-            **problems({409: "The collection has changed.", 503: "There is no map yet."}),
+            **problems({409: CHANGED, 503: "There is no map yet."}),
         },
     )
     def points(request: Request, build: Annotated[str, Query(max_length=100)] = "") -> Response:
@@ -316,7 +316,7 @@ def make_router(live: Live, batches: Batches) -> APIRouter:
             headers = {"Retry-After": str(RETRY_SECONDS)}
             return Response(body, 503, headers, "application/json")
         if build and build != snapshot.build:
-            raise HTTPException(409, "The collection has changed: ask for /api/map again.")
+            raise HTTPException(409, f"{CHANGED} Ask for /api/map again.")
         headers = {"Vary": "Accept-Encoding", "ETag": f'"{snapshot.build}"'}
         data = snapshot.points
         if accepts_gzip(request):
@@ -338,17 +338,23 @@ def require_rows_of(snapshot: Snapshot, ids: list[str]) -> list[int]:
     return rows
 
 
-def require_rows(snapshot: Snapshot, rows: list[int]) -> list[int]:
-    """Rows that there are, or 404."""
+def require_rows(snapshot: Snapshot, rows: list[int], build: str | None) -> list[int]:
+    """Rows that there are, or 404; 409 if they are those of another state than this."""
+    if build not in (None, snapshot.build):
+        raise HTTPException(409, f"{CHANGED} Ask for /api/map again.")
     if rows and max(rows) >= len(snapshot):
         raise HTTPException(404, f"There is no such row: the last is {len(snapshot) - 1}.")
     return rows
 
 
-def require_edit(live: Live) -> None:
-    """403 where topics may not be changed."""
+def changed(live: Live, change: Callable[[TextModel], None], build: str | None) -> Response:
+    """The topics after a change; 403 where they may not be changed, 409 if they are others now."""
     if not live.edit:
         raise HTTPException(403, "Topics are not to be changed here: start the server with --edit.")
+    try:
+        return answer(live.change(change, build).topics)
+    except StateChanged as error:
+        raise HTTPException(409, f"{CHANGED} Look at them again.") from error
 
 
 def wants_lines(request: Request) -> bool:

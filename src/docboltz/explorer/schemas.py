@@ -11,10 +11,10 @@ MOST_HITS_IN_ALL = 10_000
 """Of a batch of searches."""
 LONGEST_QUERY = 10_000
 """Characters of a search."""
-LONGEST_TEXT = 1_000_000
+LONGEST_TEXT = 100_000
 """Characters of a text that is pasted or transformed."""
 MOST_QUERIES = 1000
-MOST_TEXTS = 10_000
+MOST_TEXTS = 1000
 MOST_DOCUMENTS = 10_000
 MOST_ROWS = 2_000_000
 LARGEST_ROW = 2**40
@@ -27,6 +27,9 @@ Query = Annotated[str, Field(max_length=LONGEST_QUERY)]
 Text = Annotated[str, Field(max_length=LONGEST_TEXT)]
 Row = Annotated[int, Field(ge=0, le=LARGEST_ROW, strict=True)]
 TopicNumber = Annotated[int, Field(ge=0, le=LARGEST_TOPIC, strict=True)]
+State = Annotated[
+    str, Field(max_length=100, description="Of what was read before; 409 if it is another now.")
+]
 Limit = Annotated[int, Field(ge=1, le=MOST_HITS, description="Most hits to give.")]
 
 
@@ -74,6 +77,7 @@ class Which(Asked):
 
     rows: Annotated[list[Row], Field(max_length=MOST_DOCUMENTS, examples=[[0, 1]])] | None = None
     ids: Annotated[list[Query], Field(max_length=MOST_DOCUMENTS)] | None = None
+    build: State | None = None
 
     @model_validator(mode="after")
     def one_of_both(self) -> Which:
@@ -87,6 +91,7 @@ class Rows(Asked):
     """A region: documents by their rows."""
 
     rows: Annotated[list[Row], Field(max_length=MOST_ROWS, examples=[[0, 1, 2]])]
+    build: State | None = None
 
 
 class Name(Asked):
@@ -96,12 +101,14 @@ class Name(Asked):
         str,
         Field(max_length=200, description='"" for the name its words make.', examples=["space"]),
     ]
+    build: State | None = None
 
 
 class Merge(Asked):
     """Topics to become one, which keeps the number of the first."""
 
     topics: Annotated[list[TopicNumber], Field(min_length=2, max_length=500, examples=[[3, 7]])]
+    build: State | None = None
 
 
 class Problem(BaseModel):
@@ -198,6 +205,7 @@ class Found(BaseModel):
 
     hits: Annotated[list[Hit], Field(description="Best first.")]
     unknown: Annotated[list[str], Field(description="Words that the model does not know.")]
+    build: Annotated[str, Field(description="The state of the collection this is of.")]
     message: Annotated[str | None, Field(description="Why there are no hits.")] = None
 
 
@@ -322,6 +330,7 @@ class Explained(BaseModel):
     x: Annotated[float | None, Field(description="Where it lies on the map, -1 to 1.")]
     y: float | None
     hits: Annotated[list[Hit], Field(description="Documents like it.")]
+    build: str
 
 
 class Document(BaseModel):
@@ -343,6 +352,7 @@ class ExplainedDocument(Document):
     units: list[Unit]
     x: float | None
     y: float | None
+    build: str
 
 
 class RegionWord(BaseModel):

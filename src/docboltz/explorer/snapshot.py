@@ -186,7 +186,7 @@ class Snapshot:
 
     def found(self, text: str, hits: Hits, reasons: Iterable[Reasons] = ()) -> dict[str, Any]:
         """The answer to a search, which says why where there are no hits."""
-        answer: dict[str, Any] = {"hits": self.hits(hits, reasons), "unknown": list(hits.unknown)}
+        answer = self._answer(self.hits(hits, reasons), hits.unknown)
         if not hits:
             answer["message"] = _why_nothing(text, hits)
         return answer
@@ -214,9 +214,12 @@ class Snapshot:
         try:
             hits = self.model.similar(id, limit, by=by)
         except InvalidCorpus as error:  # nothing is known of it
-            return {"hits": [], "unknown": [], "message": str(error)}
+            return {**self._answer([]), "message": str(error)}
         why = self.model.similar_reasons(id, hits, by=by) if reasons else ()
-        return {"hits": self.hits(hits, why), "unknown": []}
+        return self._answer(self.hits(hits, why))
+
+    def _answer(self, hits: list[dict[str, Any]], unknown: Iterable[str] = ()) -> dict[str, Any]:
+        return {"hits": hits, "unknown": list(unknown), "build": self.build}
 
     def words(self, text: str, limit: int) -> list[dict[str, Any]]:
         """Words the model expects; none beside words it does not know."""
@@ -230,13 +233,13 @@ class Snapshot:
         found = self.model.explain(text)
         x, y = self.place(text) if found.known else (None, None)
         hits = self.hits(self.model.search(text, limit)) if found.known else []
-        return {**found.to_dict(), "x": x, "y": y, "hits": hits}
+        return {**found.to_dict(), "x": x, "y": y, "hits": hits, "build": self.build}
 
     def document(self, id: str) -> dict[str, Any]:
         """A document, what the model makes of it and where it lies."""
         found = self.model.document(id)
         x, y = self.place_of(found.row)
-        return {**found.to_dict(), "x": x, "y": y}
+        return {**found.to_dict(), "x": x, "y": y, "build": self.build}
 
     def row_of(self, id: str) -> int | None:
         """The row of a document, if there is one of that id."""

@@ -14,7 +14,7 @@ import re
 import zlib
 from collections.abc import Iterable
 from contextlib import ExitStack
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +72,8 @@ class StoredDocuments:
             self._lines = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
         if len(self._records) != n:
             raise ValueError(f"{RECORDS} does not hold {n:,} documents")
-        self._document = lru_cache(KEPT_DOCUMENTS)(self._read)
+        # Of the maps alone: through `self` it would hold itself, and be freed late or never.
+        self._document = lru_cache(KEPT_DOCUMENTS)(partial(_read, self._records, self._lines))
 
     def take(self, rows: Rows) -> list[Document]:
         """The documents of these rows, in their order."""
@@ -119,14 +120,15 @@ class StoredDocuments:
         (folder / DOCUMENTS).write_bytes(self._lines)
         (folder / RECORDS).write_bytes(self._records.tobytes())
 
-    def _read(self, row: int) -> Document:
-        begin, end = (int(self._records["end"][i]) if i >= 0 else 0 for i in (row - 1, row))
-        line = self._lines[begin:end]
-        _check(line, self._records["checksum"][row])
-        saved = json.loads(line)
-        id, labels, date, text = (saved[name] for name in ("id", "labels", "date", "text"))
-        _strings([id, date, text, *labels] if isinstance(labels, list) else labels)
-        return Document(id, text, tuple(labels), date)
+
+def _read(records: NDArray[Any], lines: mmap.mmap, row: int) -> Document:
+    begin, end = (int(records["end"][i]) if i >= 0 else 0 for i in (row - 1, row))
+    line = lines[begin:end]
+    _check(line, records["checksum"][row])
+    saved = json.loads(line)
+    id, labels, date, text = (saved[name] for name in ("id", "labels", "date", "text"))
+    _strings([id, date, text, *labels] if isinstance(labels, list) else labels)
+    return Document(id, text, tuple(labels), date)
 
 
 def _strings(values: Any) -> list[str]:

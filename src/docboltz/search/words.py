@@ -126,8 +126,8 @@ class WordIndex:
         """Cosines of one query (K,) with some documents, in float64."""
         entries, starts = self._entries(rows)
         products = self.weights[entries] * query[self.columns[entries]]
-        # reduceat has no empty sums: what it gives for documents without a word is not theirs. Where
-        # such come last, a zero behind all products is their first; nobody else's sum may have it.
+        # reduceat has no empty sums: what it gives for documents without a word is not theirs.
+        # Where such come last, a zero behind all products is their first, and in nobody's sum.
         first, empty = starts[:-1], starts[:-1] == starts[1:]
         if len(rows) and empty[-1]:
             products = np.append(products, 0.0)

@@ -135,6 +135,7 @@ class TopicTree:
         """Call a topic by another name; "" for the name that its words make."""
         self._require(number, "rename_topic", self._all)
         require(is_text(name), "TextModel.rename_topic", "name", "a string in Unicode", name)
+        name = name.strip()
         own = self._same_as(number)
         nodes = tuple(replace(n, name=name) if n.number in own else n for n in self.nodes)
         topics = tuple(
