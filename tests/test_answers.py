@@ -150,3 +150,11 @@ def test_units_that_repeat_each_other_are_shown_once():
     units = [Unit(n, tuple(words), 1.0 - n, 0.5) for n, words in enumerate(["abcde", "abcfg"])]
     assert [unit.number for unit in distinct_units(units, 5)] == [0]
     assert [unit.number for unit in distinct_units(units, None)] == [0, 1]
+
+
+def test_a_long_id_is_cut_in_the_middle():
+    long = Hit("https://" + "x" * 300 + "/17", 0.5, "A text.", (), 0.5, 0.0)
+    line = str(Hits([long])).splitlines()[-1]
+    assert "https://" in line
+    assert "/17" in line
+    assert len(line) < 80

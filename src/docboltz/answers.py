@@ -16,6 +16,8 @@ from docboltz.text_table import Columns, table_lines
 
 SHOWN_CHARACTERS = 200
 """Of a text, in a table."""
+SHOWN_ID = 48
+"""Characters of an id, in a table."""
 MARK = ("<mark>", "</mark>")
 
 Item = TypeVar("Item")
@@ -220,7 +222,10 @@ class Hits(Answer[Hit]):
     def row(self, item: Hit, mark: Mark, clean: Clean) -> list[str]:
         """Score, id, labels and the best piece of the text."""
         shown = item.snippet(SHOWN_CHARACTERS, mark, clean)
-        return [f"{item.score:.3f}", clean(item.id), clean(", ".join(item.labels)), shown]
+        id = item.id
+        if len(id) > SHOWN_ID:
+            id = f"{id[: SHOWN_ID // 2]}…{id[-SHOWN_ID // 2 :]}"  # both ends tell apart
+        return [f"{item.score:.3f}", clean(id), clean(", ".join(item.labels)), shown]
 
 
 class Topics(Answer[Topic]):

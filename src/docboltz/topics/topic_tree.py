@@ -32,6 +32,7 @@ TOPICS = Bundle(
     patience=60.0,
 )
 Progress = Callable[[int, int], None]
+MOST_PARTS = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,10 +179,10 @@ class TopicTree:
         """
         self._require(number, "split_topic", self.numbers.tolist())
         require(
-            is_whole(into) and into >= 2,
+            is_whole(into) and 2 <= into <= MOST_PARTS,
             "TextModel.split_topic",
             "into",
-            "into 2 parts or more",
+            f"into 2 parts or more, up to {MOST_PARTS}",
             into,
         )
         own = np.flatnonzero(self.numbers == number)
