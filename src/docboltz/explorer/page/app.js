@@ -16,6 +16,8 @@ import { showTopic } from "./topic_view.js";
 import { showTopics } from "./topics_view.js";
 
 const AGAIN = 1000; // milliseconds until it is asked again how far the map is
+const CHANGED = "The collection has changed: the map and its topics were loaded anew.";
+const REFUSED = "The topics have changed meanwhile, so nothing was changed. These are the topics now.";
 const NONE = 65535;
 const NUMBERED = 10; // hits with their numbers on the map; the others are dots
 
@@ -39,6 +41,8 @@ export class App {
     this.emphasis = null; // rows that the view lets stand out
     this.visited = {}; // the last address of each tab
     this.by = {}; // topics by label and by date
+    this.draft = null; // a name that is being typed: it outlives the view when that is shown anew
+    this.mapAsked = 0;
     this.mapReady = new Promise((resolve) => (this.mapIsReady = resolve));
     this.map = new MapView(document.querySelector("#map .area"), this, {
       moved: () => this.#keepPlace(),
@@ -55,18 +59,65 @@ export class App {
 
   /** Show the collection, then the map as soon as there is one. */
   async start() {
-    const begin = async () => {
-      this.collection = await this.source.collection();
-      [this.topics, this.legendOf] = await Promise.all([this.source.topics(), this.source.map()]);
-      this.#title();
-      this.controls.colours(this.collection);
-      this.#loadMap();
-      const [tab, view] = this.#viewOf(here());
-      this.#remember(tab);
-      this.search.show(here());
-      return view(this, here());
+    this.search.show(here());
+    return this.refresh();
+  }
+
+  /** The first state; its points, which may be many, come after the view. */
+  async #begin() {
+    this.#take(await this.source.state({ points: false }));
+    this.#loadMap();
+  }
+
+  /** Let everything that is shown be of one state: that which `source.state()` gave. */
+  #take({ collection, topics, map, columns }) {
+    this.source.build = collection.build;
+    Object.assign(this, { collection, topics, legendOf: map, by: {}, picked: null, emphasis: null, marks: null });
+    if (this.columns && !columns) this.mapReady = new Promise((resolve) => (this.mapIsReady = resolve));
+    const first = columns && !this.columns;
+    this.columns = columns;
+    this.panel.onMap = () => {};
+    this.map.setColumns(columns);
+    this.#title();
+    this.controls.colours(collection);
+    if (!columns) return this.#withoutMap();
+    this.mapAsked++; // whoever waits for a map waits for another
+    this.#mapSays(this.map.points.works ? "" : "This browser draws no points: it has no WebGL 2. Everything else works.");
+    if (first) {
+      this.map.resize();
+      this.#takePlace(here().query, false);
+    }
+    this.#recolour();
+    this.mapIsReady();
+    requestAnimationFrame(() => (document.documentElement.dataset.map = "ready")); // it is painted
+  }
+
+  /** Nothing of a map before stays in sight. */
+  #withoutMap() {
+    delete document.documentElement.dataset.map;
+    this.map.setTopics([]);
+    this.map.mark([]);
+    document.querySelector(".legend-body").replaceChildren();
+  }
+
+  /**
+   * Take up the collection as it is now, and show the view anew; whoever asks meanwhile waits for the same.
+   * @param {{said?: string, notice?: string}} told
+   */
+  renew(told = { notice: CHANGED }) {
+    const renewed = async () => {
+      this.#take(await this.source.state());
+      if (!this.columns) this.#loadMap();
+      this.refresh({ ...told, renewed: true }); // not awaited: it may wait for the map
     };
-    await this.panel.show(this.#viewOf(here())[0], begin);
+    this.renewing ??= renewed().finally(() => (this.renewing = null));
+    return this.renewing;
+  }
+
+  /** After an error of something that nobody waits for: only a change of the collection matters. */
+  overtaken(error) {
+    if (error.kind === "changed") this.renew().catch(() => {}); // the panel says when a server stops
+    return null;
   }
 
   #title() {
@@ -95,27 +146,31 @@ export class App {
     return cards.map((card) => card.getBoundingClientRect()).map((box) => [box.left, box.top, box.right, box.bottom]);
   }
 
+  /** Wait for the map; with it comes all else of its state, of which topics have places only now. */
   async #loadMap() {
+    const asked = ++this.mapAsked;
+    let [{ collection }, state] = [this, null];
     try {
-      while (!this.collection.has_map) {
-        this.#mapSays(`The map is being made: ${Math.round(100 * (this.collection.map_progress ?? 0))} %`);
-        await new Promise((resolve) => setTimeout(resolve, AGAIN));
-        this.collection = await this.source.collection();
+      while (!state?.columns) {
+        while (!collection.has_map) {
+          this.#mapSays(`The map is being made: ${Math.round(100 * (collection.map_progress ?? 0))} %`);
+          await new Promise((resolve) => setTimeout(resolve, AGAIN));
+          collection = await this.source.collection();
+          if (asked !== this.mapAsked) return;
+        }
+        state = await this.source.state();
+        collection = state.collection;
+        if (asked !== this.mapAsked) return;
       }
-      this.legendOf = await this.source.map();
-      this.columns = await this.source.points();
-      this.topics = await this.source.topics(); // which have places only now
     } catch (error) {
-      return this.#mapSays(`The map is missing. ${error.message}`, () => this.#loadMap());
+      if (asked === this.mapAsked) this.#mapSays(`The map is missing. ${error.message}`, () => this.#loadMap());
+      return;
     }
-    this.#mapSays(this.map.points.works ? "" : "This browser draws no points: it has no WebGL 2. Everything else works.");
-    this.map.setColumns(this.columns);
-    this.map.resize();
-    this.#takePlace(here().query, false);
-    this.#recolour();
-    this.mapIsReady();
-    this.panel.onMap();
-    requestAnimationFrame(() => (document.documentElement.dataset.map = "ready")); // it is painted
+    const [same, onMap] = [unplaced(state) === unplaced(this), this.panel.onMap];
+    this.#take(state);
+    if (!same) return void this.refresh({ notice: CHANGED });
+    this.panel.onMap = onMap; // what is shown stays: only the map is new
+    onMap();
   }
 
   #mapSays(text, again) {
@@ -127,7 +182,7 @@ export class App {
   get colourBy() {
     const asked = here().query.color ?? "topic";
     const there = { label: this.collection?.has_labels, date: this.collection?.has_dates };
-    return there[asked] ? asked : "topic";
+    return Object.hasOwn(there, asked) && there[asked] ? asked : "topic";
   }
 
   colourWith(by) {
@@ -261,26 +316,23 @@ export class App {
     return this.by[by];
   }
 
-  /** Change topics, and show them as they are now. */
-  async change(action, told) {
-    const topics = await this.attempt(action);
-    if (!topics) return;
-    [this.topics, this.by] = [topics, {}];
-    if (this.columns) {
-      this.legendOf = (await this.attempt(() => this.source.map())) ?? this.legendOf;
-      this.columns = (await this.attempt(() => this.source.points())) ?? this.columns;
-      this.map.setColumns(this.columns);
-      this.#recolour();
-    }
-    this.#title();
-    await this.refresh();
-    this.panel.say(told);
+  /** Change topics, show them as they are now, and tell whether they were changed. */
+  async change(action, said) {
+    const done = await this.attempt(action, REFUSED);
+    if (!done) return false;
+    this.draft = null;
+    await this.renewing?.catch(() => {}); // of a state before the change
+    await this.attempt(() => this.renew({ said }).then(() => true));
+    return true;
   }
 
-  /** What an action gives, or null after saying why it failed. */
-  async attempt(action) {
+  /** What an action gives, or null after saying why it failed, or showing the collection as it is now. */
+  async attempt(action, notice = CHANGED) {
     try {
-      return await action();
+      return await action().catch((error) => {
+        if (error.kind !== "changed") throw error;
+        return this.renew({ notice }).then(() => null);
+      });
     } catch (error) {
       const [tab, view] = this.#viewOf(here());
       let told = false; // a retry shows the view again
@@ -298,6 +350,7 @@ export class App {
   #route(event) {
     const address = here();
     if (location.hash === "#panel") return this.#skip(event);
+    this.draft = null;
     // A link says nothing of the map, which stays as it is.
     amend({ ...mapOnly(parse(new URL(event.oldURL).hash).query), ...address.query });
     if (this.columns) this.#takePlace(address.query);
@@ -315,12 +368,27 @@ export class App {
     this.visited[tab] = location.hash;
   }
 
-  async refresh() {
+  /**
+   * Show the view of the address. If the collection has changed meanwhile it is taken up first, but
+   * not twice in a row: where it keeps changing, that is said.
+   * @param {{said?: string, notice?: string, renewed?: boolean}} told
+   */
+  async refresh({ said = "", notice = "", renewed = false } = {}) {
     const address = here();
     const [tab, view] = this.#viewOf(address);
     this.#remember(tab);
-    if (!this.collection) return this.start();
-    return this.panel.show(tab, () => view(this, address));
+    return this.panel.show(tab, async () => {
+      try {
+        if (!this.collection) await this.#begin();
+        const shown = await view(this, address);
+        const nodes = notice ? [element("p", { class: "problem" }, notice), ...shown.nodes] : shown.nodes;
+        return { ...shown, nodes, said: [notice || said, shown.said].filter(Boolean).join(" ") };
+      } catch (error) {
+        if (error.kind === "changed" && !renewed) await this.renew();
+        renewed = false; // whoever presses Retry wants it again
+        throw error; // seen by nobody where the view is shown anew
+      }
+    });
   }
 
   #toTab(tab) {
@@ -330,6 +398,10 @@ export class App {
     else if (!visited || tab === "topics") go(first[tab]); // from one topic to all of them
   }
 }
+
+/** What tells a collection and its topics from others, wherever they lie on a map. */
+const unplaced = ({ collection, topics }) =>
+  JSON.stringify([collection.documents, topics.map((topic) => ({ ...topic, x: null, y: null }))]);
 
 function rowsWhere(codes, wanted) {
   const found = [];

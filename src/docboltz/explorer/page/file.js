@@ -35,17 +35,11 @@ export class FileSource {
     return (await this.data).content.collection;
   }
 
-  async map() {
-    return (await this.data).content.map;
-  }
-
-  async points() {
-    setTimeout(() => this.searchable); // there is a map to look at meanwhile
-    return (await this.data).points;
-  }
-
-  async topics() {
-    return (await this.data).content.topics;
+  async state({ points = true } = {}) {
+    const { content, points: columns } = await this.data;
+    if (points) setTimeout(() => this.searchable); // there is a map to look at meanwhile
+    const { collection, topics, map } = content;
+    return { collection, topics, map, columns: points ? columns : null };
   }
 
   async topicsBy(by, period) {

@@ -9,7 +9,8 @@ const KEPT = 500; // documents
 export class Hover {
   /**
    * @param {HTMLElement} card
-   * @param {{source: any, topicName: (topic: number|null) => string, colourOf: (topic: number|null) => string}} app
+   * @param {{source: any, topicName: (topic: number|null) => string, colourOf: (topic: number|null) => string,
+   *   overtaken: (error: Error) => void}} app
    */
   constructor(card, app) {
     [this.card, this.app, this.row] = [card, app, -1];
@@ -37,8 +38,14 @@ export class Hover {
     return this.known.get(row);
   }
 
+  /** Rows mean other documents from now on. */
+  forget() {
+    this.known.clear();
+    this.at(-1);
+  }
+
   async #show(row, x, y) {
-    const found = await this.document(row).catch(() => null); // the panel says when a server stops
+    const found = await this.document(row).catch((error) => this.app.overtaken(error));
     if (!found || row !== this.row) return;
     const about = [...found.labels, found.date].filter(Boolean);
     const dot = element("span", { class: "dot" });

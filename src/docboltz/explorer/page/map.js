@@ -48,12 +48,17 @@ export class MapView {
     return this.columns !== null;
   }
 
-  /** Take what `source.points()` gave. */
+  /** Take the columns of `source.state()`, null for none: rows mean other documents than before. */
   setColumns(columns) {
     this.columns = columns;
-    this.grid = new Grid(columns.x, columns.y);
-    this.points.setPoints(columns.x, columns.y);
-    this.unmeasured = true;
+    const { x, y } = columns ?? { x: new Float32Array(), y: new Float32Array() };
+    this.grid = new Grid(x, y);
+    this.points.setFocus(null);
+    this.points.setPoints(x, y);
+    this.unmeasured = columns !== null;
+    this.names.localise(new Map());
+    this.hover.forget();
+    this.redraw();
   }
 
   setTopics(topics) {

@@ -92,7 +92,8 @@ export class Panel {
 
   #failed(error, again) {
     if (!error.kind) console.error(error); // a fault of the page itself
-    const title = { offline: "The server does not answer", late: "No answer yet", refused: "That did not work" };
+    const title = { offline: "The server does not answer", late: "No answer yet", refused: "That did not work",
+      changed: "The collection has changed" };
     return [
       element("h2", {}, title[error.kind] ?? "Something went wrong"),
       element("p", { class: "problem" }, error.message),

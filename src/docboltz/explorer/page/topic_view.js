@@ -12,7 +12,8 @@ const LABELS = 10;
 export async function showTopic(app, { id }) {
   const topic = app.topics.find((each) => String(each.topic) === id);
   if (!topic) {
-    const nodes = nothing("There is no such topic", "It may have been merged with another. All topics are in the list.");
+    const nodes = nothing("There is no such topic", "It may have been merged with another. All topics are in the list.",
+      ...(app.draft === null ? [] : [`The name that was not saved: ${app.draft}`]));
     return { nodes, onMap: () => app.emphasise([]) };
   }
   const own = app.leavesOf(topic.topic);
@@ -60,18 +61,26 @@ function heading(app, topic, broad) {
   if (app.collection.edit) row.append(button("Rename", edit, { class: "small" }));
 
   function edit() {
+    app.draft ??= topic.name;
     const field = element("input", { type: "text", "aria-label": "Name of the topic", maxlength: 200, dir: "auto" });
-    field.value = topic.name;
+    field.value = app.draft;
+    field.addEventListener("input", () => (app.draft = field.value));
     const form = element("form", { class: "rename" }, field,
-      element("button", { type: "submit", class: "primary" }, "Save"), button("Cancel", () => app.refresh()));
+      element("button", { type: "submit", class: "primary" }, "Save"), button("Cancel", cancel));
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       app.change(() => app.source.renameTopic(topic.topic, field.value.trim()), "The topic is renamed.");
     });
-    form.addEventListener("keydown", (event) => event.key === "Escape" && app.refresh());
+    form.addEventListener("keydown", (event) => event.key === "Escape" && cancel());
     row.replaceChildren(form);
     field.select();
   }
+
+  function cancel() {
+    app.draft = null;
+    app.refresh();
+  }
+  if (app.draft !== null) edit(); // it was being typed when the view was shown anew
   return row;
 }
 

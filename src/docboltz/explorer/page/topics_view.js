@@ -64,8 +64,8 @@ export async function showTopics(app) {
 
   async function done() {
     const numbers = [...chosen];
-    await app.change(() => app.source.mergeTopics(numbers), "The topics are merged.");
-    go("topic", numbers[0]);
+    const merged = await app.change(() => app.source.mergeTopics(numbers), "The topics are merged.");
+    if (merged) go("topic", numbers[0]);
   }
 
   const nodes = [element("h2", {}, "Topics"), element("p", { class: "quiet" }, told), bar, tree];
