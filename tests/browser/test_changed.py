@@ -205,3 +205,13 @@ def test_an_address_with_a_colour_of_no_meaning(server: Server, open_page: Open)
     page = open_page(server.url + "#/topics?color=toString").page
     assert page.locator("#colour").input_value() == "topic"
     assert page.locator(".name:not([hidden])").count() >= 3
+
+
+def test_whoever_comes_back_sees_a_new_name(own_server: Server, open_page: Open) -> None:
+    page = opened_page(own_server, open_page, "#/topics").page
+    wait_for_heading(page, "Topics")
+    before = build(own_server, page)
+    docboltz.open(own_server.folder).rename_topic(0, "named in a shell")
+    wait_for(page, lambda: build(own_server, page) != before)
+    page.evaluate("() => void window.dispatchEvent(new Event('focus'))")
+    playwright.expect(page.locator("#view .topics")).to_contain_text("named in a shell")

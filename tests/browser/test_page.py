@@ -161,6 +161,7 @@ def test_document_says_which_words_do_what(server: Server, open_page: Open) -> N
 def test_a_text_is_pasted(server: Server, open_page: Open) -> None:
     page = open_page(server.url).page
     page.get_by_role("link", name="Ask with a text").click()
+    page.wait_for_selector("#ask-text:focus")  # one may write at once
     page.locator("#ask-text").fill("The astronaut saw the moon from the shuttle. Qwertyuiop!")
     page.get_by_role("button", name="Ask", exact=True).click()
     page.wait_for_selector(".hits")

@@ -55,6 +55,7 @@ export class App {
     for (const tab of this.panel.tabs) tab.addEventListener("click", () => this.#toTab(tab.dataset.tab));
     onTheme(() => this.collection && this.#recolour());
     addEventListener("hashchange", (event) => this.#route(event));
+    addEventListener("focus", () => this.#catchUp()); // back from a shell, where something may have been changed
   }
 
   /** Show the collection, then the map as soon as there is one. */
@@ -112,6 +113,12 @@ export class App {
     };
     this.renewing ??= renewed().finally(() => (this.renewing = null));
     return this.renewing;
+  }
+
+  async #catchUp() {
+    if (!this.collection) return;
+    const { build } = await this.source.collection().catch(() => this.collection);
+    if (build !== this.collection.build) this.renew().catch(() => {});
   }
 
   /** After an error of something that nobody waits for: only a change of the collection matters. */

@@ -24,7 +24,7 @@ export async function showDocument(app, { id }) {
     app.map.reveal([found.row]);
   };
   const nodes = [
-    element("h2", {}, foreign(found.id)),
+    element("h2", { class: "id" }, foreign(found.id)),
     about(found),
     section("Topics", topicBars(app, found.topics)),
     section("Text", ...contributions(found)),
@@ -46,6 +46,7 @@ export async function showAsk(app, { query: { text = "" } }) {
     field, button("Ask", ask, { class: "primary" }),
   ];
   if (!text.trim()) {
+    setTimeout(() => field.focus()); // when it is shown: whoever asks wants to write
     return { nodes: form, onMap: () => app.emphasise([]) };
   }
   const found = await app.source.explain(text);
