@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -9,6 +10,12 @@ from docboltz.explorer.batching import MOST_AT_ONCE, Batches, Question
 from docboltz.explorer.routes import answer_searches
 from docboltz.explorer.snapshot import Snapshot
 from docboltz.text_model import TextModel
+
+
+def run_alone(run):
+    """In a thread of its own: that of a test may have a browser's event loop."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(lambda: asyncio.run(run())).result()
 
 
 def question(text, limit=10, by="both", reasons=False):
@@ -42,7 +49,7 @@ def test_those_that_wait_go_together_and_nobody_gets_anothers_answer():
         batches.close()
         return found
 
-    assert asyncio.run(run()) == [str(i).encode() for i in range(40)]
+    assert run_alone(run) == [str(i).encode() for i in range(40)]
     assert sum(sizes) == 40
     assert sizes[0] == 1  # whoever is alone waits for nobody
     assert max(sizes) == MOST_AT_ONCE
@@ -66,7 +73,7 @@ def test_a_failure_in_a_batch_is_that_of_one_question():
         batches.close()
         return found
 
-    found = asyncio.run(run())
+    found = run_alone(run)
     assert isinstance(found.pop(3), ValueError)
     assert found == [str(i).encode() for i in range(8) if i != 3]
 
@@ -88,4 +95,4 @@ def test_a_failure_is_that_of_its_batch_alone_and_who_has_gone_is_no_trouble():
         batches.close()
         return found
 
-    assert asyncio.run(run()) == b"good"
+    assert run_alone(run) == b"good"

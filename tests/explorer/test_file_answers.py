@@ -127,10 +127,11 @@ def test_regions_and_lists(model, data, tmp_path):
 
 def test_the_collection_its_map_and_its_topics(model, data, tmp_path):
     snapshot = Snapshot(model)
-    asked = ["collection", "map", "points", "topics"]
     shares = [["topicsBy", by, period] for by, period in (("label", None), ("date", None))]
-    about, map_, points, topics, *by = answers(data, [[m] for m in asked] + shares, tmp_path)
+    about, state, *by = answers(data, [["collection"], ["state"], *shares], tmp_path)
     assert about["edit"] is False
+    assert state["collection"] == about
+    map_, points, topics = state["map"], state["columns"], state["topics"]
     assert {**about, **snapshot.collection} == about
     compare(map_, snapshot.map())
     compare(topics, snapshot.topics)
