@@ -1,0 +1,164 @@
+"""Minibatches for the updates to come: of counts on the device, or streamed from the host.
+
+Streamed counts are gathered a chunk of updates at a time, by a thread, while the device still
+computes on the last chunk, and copied by a stream of their own. Each chunk lies in one half of
+buffers whose addresses never change, so that CUDA graphs can read them; the other half is filled
+meanwhile. Which documents a batch holds is the same in both ways, and so is every bit.
+"""
+
+from __future__ import annotations
+
+import math
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from docboltz.model.counts import SparseCounts
+from docboltz.training.documents import Batch, Documents, Shuffle
+
+
+class Batches(Protocol):
+    """Where an update gets its documents."""
+
+    size: int
+    """Documents of a batch."""
+
+    def stage(self, first: int, updates: int) -> Tensor:
+        """Make the batches of the updates first, first + 1, … ready: (updates, size) indices."""
+
+    def pick(self, index: Tensor) -> Batch:
+        """Take the documents of staged indices (size,)."""
+
+
+def batches_of(documents: Documents, batch_size: int, seed: int, *, at_once: int) -> Batches:
+    """Minibatches in random order, staged for at most so many updates at once."""
+    shuffle = Shuffle(len(documents), documents.part_of_batch(batch_size), seed)
+    if documents.streamed:
+        return StreamedBatches(documents, shuffle, at_once)
+    return ResidentBatches(documents, shuffle)
+
+
+class ResidentBatches:
+    """All documents are where the arithmetic is."""
+
+    def __init__(self, documents: Documents, shuffle: Shuffle) -> None:
+        self.size, self.pick = shuffle.size, documents.pick
+        self.stage = shuffle.__call__
+
+
+class StreamedBatches:
+    """Documents are copied to the device for a chunk of updates."""
+
+    def __init__(self, documents: Documents, shuffle: Shuffle, at_once: int) -> None:
+        self.size, self._documents, self._shuffle = shuffle.size, documents, shuffle
+        self._at_once, self._rows = at_once, at_once * shuffle.size
+        self._entries = most_entries(documents.counts.starts.diff(), self._rows)
+        device = documents.device
+        cuda = device.type == "cuda"
+        host = [self._buffers(1, torch.device("cpu"), pinned=cuda) for _ in range(2)]
+        self._host, self._staged = host, self._buffers(2, device)
+        self._stream = torch.cuda.Stream(device) if cuda else None  # type: ignore[no-untyped-call]
+        self._copied: list[torch.cuda.Event | None] = [None, None]
+        self._read: list[torch.cuda.Event | None] = [None, None]
+        self._half = 0
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="docboltz-gather")
+        self._ahead: tuple[int, Future[int]] | None = None
+
+    def _buffers(self, halves: int, device: torch.device, pinned: bool = False) -> Documents:
+        """Room for a chunk of documents in each half."""
+        c = self._documents.counts
+
+        def room(size: int, like: Tensor) -> Tensor:
+            return torch.zeros(halves * size, dtype=like.dtype, device=device, pin_memory=pinned)
+
+        counts = SparseCounts(
+            room(self._rows + 1, c.starts),
+            room(self._entries, c.words),
+            room(self._entries, c.counts),
+            c.n_words,
+        )
+        n, d = (room(self._rows + 1, each) for each in (self._documents.n, self._documents.d))
+        return Documents(counts, n, d, device)
+
+    def stage(self, first: int, updates: int) -> Tensor:
+        """Copy what was gathered for these updates, and have the next ones gathered meanwhile."""
+        half = self._half
+        if self._ahead is None or self._ahead[0] != first:  # at the beginning, or elsewhere
+            if self._ahead is not None:
+                self._ahead[1].result()  # it writes where we want to
+            self._gather_ahead(first, half)
+        assert self._ahead is not None
+        entries = self._ahead[1].result()
+        self._copy(half, entries)
+        self._half = 1 - half
+        self._gather_ahead(first + updates, self._half)
+        begin = half * (self._rows + 1)
+        return torch.arange(begin, begin + updates * self.size).view(updates, self.size)
+
+    def pick(self, index: Tensor) -> Batch:
+        """Take the documents of staged indices (size,)."""
+        return self._staged.pick(index)
+
+    def _gather_ahead(self, first: int, half: int) -> None:
+        copied = self._copied[half]
+        if copied is not None:
+            copied.synchronize()
+        self._ahead = (first, self._thread.submit(self._gather, first, half))
+
+    def _gather(self, first: int, half: int) -> int:
+        """Put a chunk's documents together on the host, and nothing else: a thread that calls CUDA
+        would spoil the recording of a graph. Returns the number of entries."""
+        order = self._shuffle(first, self._at_once).view(-1)
+        rows, buffers = self._documents.counts.rows(order), self._host[half]
+        for target, source in (
+            (buffers.counts.starts, rows.starts + half * self._entries),
+            (buffers.counts.words, rows.words),
+            (buffers.counts.counts, rows.counts),
+            (buffers.n, self._documents.n[order]),
+            (buffers.d, self._documents.d[order]),
+        ):
+            target[: len(source)] = source
+        return len(rows.words)
+
+    def _copy(self, half: int, entries: int) -> None:
+        """Copy a gathered chunk to the device, once the updates that read its half are over."""
+        if self._stream is None:
+            self._copy_now(half, entries)
+            return
+        current = torch.cuda.current_stream(self._documents.device)
+        self._read[1 - half] = current.record_event()  # all that was asked for has read that half
+        read = self._read[half]
+        with torch.cuda.stream(self._stream):
+            if read is not None:
+                self._stream.wait_event(read)
+            self._copy_now(half, entries)
+            copied = self._copied[half] = self._stream.record_event()
+        current.wait_event(copied)
+
+    def _copy_now(self, half: int, entries: int) -> None:
+        source, target = self._host[half], self._staged
+        a, b = source.counts, target.counts
+        for here, there, used in (
+            (a.starts, b.starts, self._rows + 1),
+            (a.words, b.words, entries),
+            (a.counts, b.counts, entries),
+            (source.n, target.n, self._rows),
+            (source.d, target.d, self._rows),
+        ):
+            begin = half * len(here)
+            there[begin : begin + used].copy_(here[:used], non_blocking=True)
+
+
+def most_entries(sizes: Tensor, rows: int) -> int:
+    """The most entries that so many rows of a shuffle can have, for rows of these sizes.
+
+    Consecutive rows touch at most ⌈rows / n⌉ + 1 passes, so no document is there more often.
+
+    >>> most_entries(torch.tensor([1, 5, 2]), 2)
+    10
+    """
+    times = math.ceil(rows / len(sizes)) + 1
+    distinct = min(len(sizes), math.ceil(rows / times))
+    return times * int(sizes.topk(distinct).values.sum())
