@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import math
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import torch
 from torch import Tensor
 
 from docboltz.model.counts import SparseCounts
-from docboltz.training.documents import Batch, Documents, Shuffle
+from docboltz.training.documents import Batch, Documents, Shuffle, pick
 
 
 class Batches(Protocol):
@@ -48,6 +48,14 @@ class ResidentBatches:
         self.stage = shuffle.__call__
 
 
+class Buffers(NamedTuple):
+    """Counts of some documents, with N and D of each."""
+
+    counts: SparseCounts
+    n: Tensor
+    d: Tensor
+
+
 class StreamedBatches:
     """Documents are copied to the device for a chunk of updates."""
 
@@ -66,7 +74,7 @@ class StreamedBatches:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="docboltz-gather")
         self._ahead: tuple[int, Future[int]] | None = None
 
-    def _buffers(self, halves: int, device: torch.device, pinned: bool = False) -> Documents:
+    def _buffers(self, halves: int, device: torch.device, pinned: bool = False) -> Buffers:
         """Room for a chunk of documents in each half."""
         c = self._documents.counts
 
@@ -80,7 +88,7 @@ class StreamedBatches:
             c.n_words,
         )
         n, d = (room(self._rows + 1, each) for each in (self._documents.n, self._documents.d))
-        return Documents(counts, n, d, device)
+        return Buffers(counts, n, d)
 
     def stage(self, first: int, updates: int) -> Tensor:
         """Copy what was gathered for these updates, and have the next ones gathered meanwhile."""
@@ -99,7 +107,7 @@ class StreamedBatches:
 
     def pick(self, index: Tensor) -> Batch:
         """Take the documents of staged indices (size,)."""
-        return self._staged.pick(index)
+        return pick(*self._staged, index)
 
     def _gather_ahead(self, first: int, half: int) -> None:
         copied = self._copied[half]

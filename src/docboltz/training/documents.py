@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -60,8 +59,9 @@ class Documents:
     n: Tensor
     d: Tensor
     device: torch.device
-    streamed: bool = False
-    together: Alone = ALONE
+    streamed: bool
+    together: Alone
+    facts: Facts
 
     @classmethod
     def of(
@@ -76,35 +76,22 @@ class Documents:
         if not streamed:
             counts = counts.to(device)
         n = counts.lengths
-        return cls(counts, n, n + latent_words(n), device, streamed, together)
+        d = n + latent_words(n)
+        return cls(counts, n, d, device, streamed, together, facts_of(counts, n, d, together))
 
     def __len__(self) -> int:
         return len(self.counts)
 
     def pick(self, index: Tensor) -> Batch:
-        """Take the documents with these numbers: dense where a kernel can, sparse elsewhere."""
-        c, n, d = self.counts, self.n, self.d
-        if self.streamed:
-            at = index.to(c.starts.device)
-            c, n, d = c.rows(at).to(self.device), n[at].to(self.device), d[at].to(self.device)
-            index = torch.arange(len(index), device=self.device)
-        if kernels.available(c.counts):
-            return Batch(
-                *kernels.pick_shares(c.starts, c.words, c.counts, c.n_words, (n, d), index)
-            )
-        return Batch(c.rows(index).shares(), n[index], d[index])
+        """Take the documents with these numbers to the device."""
+        if not self.streamed:
+            return pick(self.counts, self.n, self.d, index)
+        at, device = index.to(self.n.device), self.device
+        n, d = self.n[at].to(device), self.d[at].to(device)
+        every = torch.arange(len(index), device=device)
+        return pick(self.counts.rows(at).to(device), n, d, every)
 
     # ---- of all workers ----
-
-    @cached_property
-    def facts(self) -> Facts:
-        """What all documents are like. Workers meet here, the first time it is asked for."""
-        own = [len(self), float(self.d.double().sum()), bool((self.d > self.n).any())]
-        each = self.together.gather(own)
-        totals = self.together.total(word_totals(self.counts).cpu())
-        sizes = [int(n) for n, _, _ in each]
-        mean_d = sum(d for _, d, _ in each) / sum(sizes)
-        return Facts(sizes, mean_d, any(latent for _, _, latent in each), totals / totals.sum())
 
     def quantiles(self, number: int) -> Tensor:
         """So many of all documents' D, evenly spread over the documents in order of D."""
@@ -133,6 +120,26 @@ class Documents:
         """Put the mean of all workers' tensors, weighted by their documents, in their place."""
         if self.together.size > 1:
             self.together.sum_(tensor.mul_(self.share))
+
+
+def pick(counts: SparseCounts, n: Tensor, d: Tensor, index: Tensor) -> Batch:
+    """Take the documents with these numbers: dense where a kernel can, sparse elsewhere."""
+    c = counts
+    if kernels.available(c.counts):
+        return Batch(*kernels.pick_shares(c.starts, c.words, c.counts, c.n_words, (n, d), index))
+    return Batch(c.rows(index).shares(), n[index], d[index])
+
+
+def facts_of(counts: SparseCounts, n: Tensor, d: Tensor, together: Alone) -> Facts:
+    """What the documents of all workers are like, each of which gives its own."""
+    each = together.gather((len(counts), float(d.double().sum()), bool((d > n).any())))
+    sizes, totals = [size for size, _, _ in each], together.total(word_totals(counts).cpu())
+    return Facts(
+        sizes,
+        mean_d=sum(total for _, total, _ in each) / sum(sizes),
+        latent=any(latent for _, _, latent in each),
+        frequency=totals / totals.sum(),
+    )
 
 
 def size_in_memory(counts: SparseCounts) -> int:
