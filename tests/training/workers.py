@@ -87,7 +87,7 @@ def in_processes(module: str, size: int = 2) -> None:
         command = [sys.executable, "-W", "error", "-m", module]
         workers = [Popen([*command, str(rank), str(size), folder]) for rank in range(size)]
         try:
-            codes = [worker.wait(timeout=120) for worker in workers]
+            codes = [worker.wait(timeout=300) for worker in workers]
         finally:
             for worker in workers:
                 worker.kill()
