@@ -29,9 +29,19 @@ class SparseCounts:
     """How often each word occurs: (nnz,) floats."""
     n_words: int
     """Size of the vocabulary, K."""
+    owner: Tensor | None = None
+    """The document of each entry, where it is known: (nnz,) integers."""
 
     def __len__(self) -> int:
         return len(self.starts) - 1
+
+    @property
+    def owners(self) -> Tensor:
+        """The document of each entry: (nnz,)."""
+        if self.owner is not None:
+            return self.owner
+        numbers = torch.arange(len(self), device=self.starts.device)
+        return torch.repeat_interleave(numbers, self.starts.diff())
 
     @cached_property
     def lengths(self) -> Tensor:
@@ -47,10 +57,11 @@ class SparseCounts:
         """Pick documents, in the order of `index`."""
         begin, size = self.starts[index], self.starts[index + 1] - self.starts[index]
         starts = torch.cat([size.new_zeros(1), size.cumsum(0, dtype=size.dtype)])
+        owner = torch.repeat_interleave(torch.arange(len(size), device=size.device), size)
         # Entry e of picked document i sits at begin[i] + (e − starts[i]) in the source.
-        shift = torch.repeat_interleave(begin - starts[:-1], size)
-        take = torch.arange(len(shift), device=shift.device, dtype=shift.dtype) + shift
-        return SparseCounts(starts, self.words[take], self.counts[take], self.n_words)
+        shift = (begin - starts[:-1])[owner]
+        take = torch.arange(len(shift), device=shift.device, dtype=shift.dtype).add_(shift)
+        return SparseCounts(starts, self.words[take], self.counts[take], self.n_words, owner)
 
     def slice(self, begin: int, end: int) -> SparseCounts:
         """Pick the documents begin, begin + 1, …, end − 1 without copying their entries."""
@@ -60,14 +71,13 @@ class SparseCounts:
 
     def shares(self) -> SparseCounts:
         """x̄ = x/N: words as shares of their document. No document may be empty."""
-        size = self.starts.diff()
-        n = torch.repeat_interleave(self.lengths, size)
-        return SparseCounts(self.starts, self.words, self.counts / n, self.n_words)
+        owner = self.owners
+        shares = self.counts / self.lengths[owner]
+        return SparseCounts(self.starts, self.words, shares, self.n_words, owner)
 
     def dense(self) -> Tensor:
         """Spread the batch out as a (B, K) tensor. For minibatches only, never for a corpus."""
-        size = self.starts.diff()
-        row = torch.repeat_interleave(torch.arange(len(self), device=size.device), size)
+        row = self.owners
         flat = self.counts.new_zeros(len(self) * self.n_words)
         flat.index_put_((row * self.n_words + self.words,), self.counts, accumulate=True)
         return flat.view(len(self), self.n_words)

@@ -22,7 +22,7 @@ def sample_topics(mean: Tensor, *, generator: Random) -> Tensor:
     # torch.bernoulli aborts the whole CUDA context on NaN; here a diverging run can say so itself.
     g = kernels.generator_of(generator)
     uniform = torch.rand(mean.shape, dtype=mean.dtype, device=mean.device, generator=g)
-    return (uniform < mean).to(mean.dtype)
+    return uniform.lt_(mean)  # in place: no booleans on the way
 
 
 def draw_topics(
@@ -43,7 +43,7 @@ def topic_mean_of_shares(p: Parameters, shares: Counts, d: Tensor) -> Tensor:
     words_input = times(shares, p.W.T)
     if kernels.available(d):
         return kernels.topic_mean(words_input, p.a, d)
-    return torch.sigmoid((words_input + p.a) * d[:, None])
+    return words_input.add_(p.a).mul_(d[:, None]).sigmoid_()
 
 
 def gibbs_sweep(

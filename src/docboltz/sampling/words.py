@@ -8,6 +8,9 @@ would get a wrong probability, or none.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from functools import cached_property
+
 import torch
 from torch import Tensor
 
@@ -23,27 +26,65 @@ MARGIN = 6.0
 one document in a billion."""
 
 
+@dataclass(frozen=True)
+class DrawPlan:
+    """Where n_i draws for each document i lie. Documents of a Gibbs chain keep their lengths, so
+    one plan serves all its steps."""
+
+    n: Tensor
+    """Whole numbers, 0 included: (B,), integers."""
+    dtype: torch.dtype
+    """Of counts and shares."""
+
+    @cached_property
+    def owner(self) -> Tensor:
+        """The document of each draw: (ΣN,)."""
+        return torch.repeat_interleave(torch.arange(len(self.n), device=self.n.device), self.n)
+
+    @cached_property
+    def starts(self) -> Tensor:
+        """Where each document's draws begin, and the end of the last one's: (B + 1,)."""
+        return torch.cat([self.n.new_zeros(1), self.n.cumsum(0)])
+
+    @cached_property
+    def below_next(self) -> Tensor:
+        """The largest number below that of the next document: (ΣN,), float64."""
+        first = self.owner.double()
+        return torch.nextafter(first + 1, first)
+
+    @cached_property
+    def shares(self) -> Tensor:
+        """1/N for each draw: (ΣN,)."""
+        return (1 / self.n.to(self.dtype))[self.owner]
+
+    def draw(self, probabilities: Tensor, *, generator: torch.Generator) -> SparseCounts:
+        """Draw n_i words for document i from row i of `probabilities` (B, K), exactly multinomial.
+
+        One entry of count 1 each, in the order they are drawn.
+        """
+        B, K = probabilities.shape
+        ladder = probabilities.cumsum(1, dtype=torch.float64)  # (B, K)
+        # One increasing sequence for the whole batch: document i owns the interval [i, i + 1).
+        document = torch.arange(B, device=self.n.device, dtype=torch.float64)
+        ladder.div_(ladder[:, -1:].clone()).add_(document[:, None])
+        target = torch.rand(
+            len(self.owner), dtype=torch.float64, device=self.n.device, generator=generator
+        )
+        # owner + uniform may round up to owner + 1, where the next document begins: stay below it.
+        torch.minimum(target.add_(self.owner), self.below_next, out=target)
+        words = torch.searchsorted(ladder.view(-1), target, right=True).sub_(self.owner, alpha=K)
+        # Clamped because NaN, in a run that diverges, would point anywhere.
+        ones = torch.ones((), dtype=self.dtype, device=words.device).expand(len(words))
+        return SparseCounts(self.starts, words.clamp_(0, K - 1), ones, K, self.owner)
+
+
 def sample_words(probabilities: Tensor, n: Tensor, *, generator: torch.Generator) -> SparseCounts:
     """Draw n_i words for document i from row i of `probabilities` (B, K), exactly multinomial.
 
     Rows need not sum to 1; `n` (B,) are whole numbers, 0 included. A word of probability 0 is never
     drawn. The draws come back in order, one entry of count 1 each, as a text would have them.
     """
-    B, K = probabilities.shape
-    n = n.long()
-    cumulative = probabilities.double().cumsum(1)  # (B, K)
-    # One increasing sequence for the whole batch: document i owns the interval [i, i + 1).
-    document = torch.arange(B, device=n.device, dtype=torch.float64)
-    cumulative.div_(cumulative[:, -1:].clone()).add_(document[:, None])
-    ladder = cumulative.view(-1)  # (BK,)
-    owner = torch.repeat_interleave(document, n)  # (ΣN,)
-    uniform = torch.rand(len(owner), dtype=torch.float64, device=n.device, generator=generator)
-    # owner + uniform may round up to owner + 1, where the next document begins: stay below it.
-    target = torch.minimum(owner + uniform, torch.nextafter(owner + 1, owner))
-    # Clamped because NaN, in a run that diverges, would point anywhere.
-    words = (torch.searchsorted(ladder, target, right=True) - owner.long() * K).clamp_(0, K - 1)
-    starts = torch.cat([n.new_zeros(1), n.cumsum(0)])
-    return SparseCounts(starts, words, probabilities.new_ones(len(words)), K)
+    return DrawPlan(n.long(), probabilities.dtype).draw(probabilities, generator=generator)
 
 
 def sample_word_counts(probabilities: Tensor, n: Tensor, *, generator: torch.Generator) -> Tensor:
@@ -64,18 +105,27 @@ def sample_word_counts(probabilities: Tensor, n: Tensor, *, generator: torch.Gen
     return counts + sample_words(p, n - counts.sum(1), generator=generator).dense()
 
 
-def sample_word_shares(logits: Tensor, n: Tensor, *, generator: Random) -> Counts:
+def sample_word_shares(
+    logits: Tensor, n: Tensor, *, generator: Random, plan: DrawPlan | None = None
+) -> Counts:
     """Draw n_i ≥ 1 words for document i from softmax of row i of `logits` (B, K), as shares x/n.
 
     From plain torch sparse, or dense where documents are long; dense from a kernel whose shapes do
-    not depend on what is drawn.
+    not depend on what is drawn. Who draws again and again for the same n keeps the `plan_of` it.
     """
     if kernels.available(logits):
         return kernels.draw_word_shares(logits, n, generator)
-    g, probabilities = kernels.generator_of(generator), torch.softmax(logits, 1)
-    if float(n.double().mean()) <= max(logits.shape[1], FEW):
-        drawn, n = sample_words(probabilities, n, generator=g), n.long()
-        share = torch.repeat_interleave(1 / n.to(logits.dtype), n)  # SparseCounts.shares
-        return SparseCounts(drawn.starts, drawn.words, share, drawn.n_words)
-    counts = sample_word_counts(probabilities, n, generator=g)
+    g, K = kernels.generator_of(generator), logits.shape[1]
+    plan = plan or plan_of(n, K, logits.dtype)
+    if plan is not None:
+        drawn = plan.draw(torch.softmax(logits, 1), generator=g)
+        return replace(drawn, counts=plan.shares)
+    counts = sample_word_counts(torch.softmax(logits, 1), n, generator=g)
     return (counts / counts.sum(1, keepdim=True)).to(logits.dtype)
+
+
+def plan_of(n: Tensor, n_words: int, dtype: torch.dtype) -> DrawPlan | None:
+    """Where n_i draws lie, or None where a kernel draws, or documents are so long that words are
+    better counted."""
+    few = not kernels.available(n) and float(n.double().mean()) <= max(n_words, FEW)
+    return DrawPlan(n.long(), dtype) if few else None

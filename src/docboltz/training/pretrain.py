@@ -24,7 +24,7 @@ from docboltz.model.conditionals import Counts, softmax, word_logits
 from docboltz.model.counts import dense
 from docboltz.model.parameters import Parameters
 from docboltz.sampling.chains import draw_topics, topic_mean_of_shares
-from docboltz.sampling.words import sample_word_shares
+from docboltz.sampling.words import plan_of, sample_word_shares
 from docboltz.settings import ShortRepr
 from docboltz.training.documents import Batch, Documents
 from docboltz.training.optimizers import Momentum
@@ -209,12 +209,13 @@ def contrast(p: Parameters, batch: Batch, *, steps: int, generator: Random) -> t
     whole = batch.n
     if steps > 1 and not kernels.available(whole):  # the kernel rounds itself
         whole = whole.round().clamp_min(1)  # a fractional length (tf-idf) draws whole words
+    plan = plan_of(whole, p.n_words, p.W.dtype) if steps > 1 else None
     for step in range(1, steps + 1):
         logits = word_logits(p, topics)  # (B, K)
         if steps == 1:
             words: Counts = softmax(logits)
         else:
-            words = sample_word_shares(logits, whole, generator=generator)
+            words = sample_word_shares(logits, whole, generator=generator, plan=plan)
         if step < steps:
             _, topics = draw_topics(p, words, batch.d, generator=generator)
     model_topics = topic_mean_of_shares(p, words, batch.d)
