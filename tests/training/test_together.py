@@ -19,15 +19,18 @@ from docboltz.model import exact
 from docboltz.model.counts import lengths
 from docboltz.model.latent_words import FixedLatentWords, LatentWordsUpTo
 from docboltz.model.parameters import Parameters
+from docboltz.training import run as runs
 from docboltz.training.documents import Batch, Documents
 from docboltz.training.finetune import MaximumLikelihood, data_statistics
 from docboltz.training.pretrain import ContrastiveDivergence, weighted_topics
+from docboltz.training.run import Run
 from docboltz.training.together import ALONE, Alone, Together
-from docboltz.training.trainer import Trainer
+from docboltz.training.trainer import Phase, Trainer
 from docboltz.training.validation import HeldOut, hold_out
 from tests.conftest import random_counts
 from tests.model.test_conditionals import sparse
-from tests.training.fakes import CPU, Drift, Plain, seeded, small_parameters
+from tests.training.fakes import CPU, Drift, Plain, seeded, small_parameters, unseen
+from tests.training.runs import Saves
 from tests.training.test_finetune import ERRORS, GROUPS, mean_and_error
 from tests.training.test_pretrain import exact_contrastive_divergence
 from tests.training.test_validation import of_many_kinds
@@ -284,6 +287,77 @@ def test_documents_are_held_out_by_all_workers_and_measured_once() -> None:
     assert one[2] == other[2]
 
 
+def test_a_worker_with_one_document_keeps_it() -> None:
+    X = of_many_kinds(60, 20, seed=0)
+
+    def work(worker: Alone) -> tuple[int, int]:
+        own = sparse(X[:1] if worker.rank == 0 else X[1:])
+        learnt, held = hold_out(own, 0.9, generator=seeded(), together=worker)
+        return len(learnt), len(held)
+
+    assert in_threads(work) == [(1, 0), (5, 54)]
+
+
+# ---- runs ----
+
+
+def both_phases(worker: Alone, save: Saves | None = None) -> Run:
+    """Chains, averaging and sparsity, on a small model."""
+    cd = Pretraining(updates=34, batch_size=8, learning_rate=0.3, more_steps_every=12, sparsity=0.1)
+    ml = Finetuning(updates=35, batch_size=8, learning_rate=0.01, sweeps=2, rungs=7, bridge=3)
+    phases: list[Phase] = [ContrastiveDivergence(cd), MaximumLikelihood(ml)]
+    p = small_parameters(3, 5, dtype=torch.float32)
+    counts = random_counts(30, 5).float()
+    documents = documents_of([counts[:11], counts[11:]], worker)
+    return Run(p, documents, phases, seed=3, save=save)
+
+
+def test_every_state_saved_on_the_way_leads_to_the_same_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Worker 0 saves for all: a worker that died is replaced by one that knows nothing."""
+    monkeypatch.setattr(runs, "SAVE_SECONDS", -1.0)
+    monkeypatch.setattr(runs, "LOOK", 10)
+
+    def work(worker: Alone) -> tuple[Saves, list[tuple[Tensor, Tensor]]]:
+        saves = Saves()
+        whole = both_phases(worker, saves)
+        whole.go(unseen)
+        ends = [(whole.parameters.W, whole.parameters.b)]
+        for state in worker.from_first(saves):
+            resumed = both_phases(worker)
+            resumed.restore(*state)
+            resumed.go(unseen)
+            assert resumed.history == whole.history
+            ends.append((resumed.parameters.W, resumed.parameters.b))
+        return saves, ends
+
+    (saves, one), (nothing, other) = in_threads(work)
+    assert len(saves) == 9
+    assert not nothing
+    for W, b in [*one, *other]:
+        assert torch.equal(W, one[0][0])
+        assert torch.equal(b, one[0][1])
+
+
+def test_workers_make_the_same_steps_without_agreeing_now_and_then() -> None:
+    """Bits of W on one machine: looks, at which worker 0's are taken, come later."""
+
+    def work(worker: Alone) -> dict[str, Tensor]:
+        counts = random_counts(30, 5).float()
+        documents = documents_of([counts[:11], counts[11:]], worker)
+        settings = Finetuning(updates=20, batch_size=8, learning_rate=0.01, rungs=8, bridge=2)
+        p = small_parameters(3, 5, dtype=torch.float32)
+        trainer = Trainer(MaximumLikelihood(settings), p, documents, seed=0)
+        trainer.advance(20)
+        return trainer.tensors()
+
+    one, other = in_threads(work)
+    for name in ("W", "b", "average.W", "optimizer.exp_avg.0", "phase.row_mean"):
+        assert torch.equal(one[name], other[name]), name
+    assert not torch.equal(one["phase.topics"], other["phase.topics"]), "chains are their own"
+
+
 # ---- fits ----
 
 
@@ -342,6 +416,12 @@ def test_a_worker_whose_documents_are_refused_stops_all() -> None:
     in_threads(work)
     assert len(seen) == 2
     assert all("20 document(s) without a single word" in message for message in seen)
+
+
+def test_workers_need_one_vocabulary() -> None:
+    X = np.ones((60, 10))
+    with pytest.raises(InvalidCounts, match=r"different vocabularies: \[9, 10\]"):
+        fit_in_threads(lambda: OverReplicatedSoftmax(2, device="cpu"), [X[:20], X[20:, :9]])
 
 
 def test_latent_words_are_chosen_and_refused_by_all_documents() -> None:

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from docboltz.device import choose_device, draw_seed, random_state_of, share
 from docboltz.errors import (
     FewDocumentsWarning,
+    InvalidCounts,
     TrainingDiverged,
     is_whole,
     require,
@@ -134,6 +135,12 @@ class TopicModel(
         """
         self._drop_learnt()
         counts = together.carefully(lambda: self._training_counts(X, "fit", reset=True))
+        vocabularies = sorted(set(together.gather(counts.n_words)))
+        if len(vocabularies) > 1:
+            raise InvalidCounts(
+                f"Workers have counts of different vocabularies: {vocabularies} words.",
+                hint="Count all documents with one vocabulary.",
+            )
         parameters, device = self._begin(counts, together), self._device
         checkpoint, left, seed = None, None, together.from_first(draw_seed(self._rng))
         if self.checkpoint is not None:
