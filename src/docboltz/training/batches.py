@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import NamedTuple, Protocol
 
 import torch
@@ -17,6 +18,9 @@ from torch import Tensor
 
 from docboltz.model.counts import SparseCounts
 from docboltz.training.documents import Batch, Documents, Shuffle, pick
+
+THREADS = 8
+"""Threads that fetch documents. They wait for memory more than they compute."""
 
 
 class Batches(Protocol):
@@ -72,6 +76,7 @@ class StreamedBatches:
         self._read: list[torch.cuda.Event | None] = [None, None]
         self._half = 0
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="docboltz-gather")
+        self._helpers = ThreadPoolExecutor(THREADS, thread_name_prefix="docboltz-fetch")
         self._ahead: tuple[int, Future[int]] | None = None
 
     def _buffers(self, halves: int, device: torch.device, pinned: bool = False) -> Buffers:
@@ -119,16 +124,31 @@ class StreamedBatches:
         """Put a chunk's documents together on the host, and nothing else: a thread that calls CUDA
         would spoil the recording of a graph. Returns the number of entries."""
         order = self._shuffle(first, self._at_once).view(-1)
-        rows, buffers = self._documents.counts.rows(order), self._host[half]
+        documents, buffers = self._documents, self._host[half]
+        begin = documents.counts.starts[order]
+        size = documents.counts.starts[order + 1] - begin
+        ends = size.cumsum(0, dtype=size.dtype)
         for target, source in (
-            (buffers.counts.starts, rows.starts + half * self._entries),
-            (buffers.counts.words, rows.words),
-            (buffers.counts.counts, rows.counts),
-            (buffers.n, self._documents.n[order]),
-            (buffers.d, self._documents.d[order]),
+            (buffers.counts.starts[1:], ends + half * self._entries),
+            (buffers.n, documents.n[order]),
+            (buffers.d, documents.d[order]),
         ):
-            target[: len(source)] = source
-        return len(rows.words)
+            target[: len(order)] = source
+        buffers.counts.starts[0] = half * self._entries
+        # Rows lie far apart in memory: to fetch them is to wait, which several threads do at once.
+        shift, step = begin - (ends - size), math.ceil(len(order) / THREADS)
+        parts = [slice(at, at + step) for at in range(0, len(order), step)]
+        list(self._helpers.map(partial(self._fetch, half, shift, size, ends), parts))
+        return int(ends[-1])
+
+    def _fetch(self, half: int, shift: Tensor, size: Tensor, ends: Tensor, rows: slice) -> None:
+        """Fetch the entries of some rows of a chunk: entry e of row i is shift[i] + e in counts."""
+        a, b = int(ends[rows][0] - size[rows][0]), int(ends[rows][-1])
+        take = torch.repeat_interleave(shift[rows], size[rows], output_size=b - a)
+        take += torch.arange(a, b, dtype=take.dtype)
+        source, target = self._documents.counts, self._host[half].counts
+        torch.index_select(source.words, 0, take, out=target.words[a:b])
+        torch.index_select(source.counts, 0, take, out=target.counts[a:b])
 
     def _copy(self, half: int, entries: int) -> None:
         """Copy a gathered chunk to the device, once the updates that read its half are over."""
