@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from docboltz import Finetuning, OverReplicatedSoftmax, Pretraining, Validation
-from docboltz.errors import DocboltzError, InvalidCounts, TrainingDiverged
+from docboltz.errors import DocboltzError, InvalidCounts, OtherRun, TrainingDiverged
 from docboltz.model import exact
 from docboltz.model.counts import lengths
 from docboltz.model.latent_words import FixedLatentWords, LatentWordsUpTo
@@ -389,6 +389,27 @@ def test_two_processes_end_with_one_model_stopped_or_not() -> None:
 
 def fit_in_threads(model: Callable[[], OverReplicatedSoftmax], shards: list[Any]) -> None:
     in_threads(lambda w: model().fit_keeping_checkpoint(shards[w.rank], w), len(shards))
+
+
+def test_a_checkpoint_is_for_as_many_workers_with_the_same_documents(tmp_path: Path) -> None:
+    X = of_many_kinds(60, 10, seed=0).numpy() + 1
+
+    def model() -> OverReplicatedSoftmax:
+        settings = Pretraining(updates=3)
+        return OverReplicatedSoftmax(
+            2, pretraining=settings, random_state=0, device="cpu", checkpoint=tmp_path / "state"
+        )
+
+    fit_in_threads(model, [X[:20], X[20:]])  # it leaves its last state
+    fit_in_threads(model, [X[:20], X[20:]])
+    for others, changed in (
+        ([X[:21], X[21:]], "documents is"),
+        ([X[:20], X[20:40], X[40:]], "documents, workers are"),
+    ):
+        with pytest.raises(OtherRun, match=f"{changed} not the same"):
+            fit_in_threads(model, others)
+    with pytest.raises(OtherRun, match="documents is not the same"):
+        model().fit(X)
 
 
 def test_training_that_diverges_stops_all() -> None:
