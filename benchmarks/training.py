@@ -3,6 +3,7 @@
 python benchmarks/training.py                      # CD-1 on this machine's CPU, and its memory
 python benchmarks/training.py --device cuda        # every step on a GPU
 python benchmarks/training.py --device cuda --schedule   # and the paper's 200,000 updates
+python benchmarks/training.py --device cuda --streamed   # counts on the host beside on the GPU
 
 Documents are synthetic, drawn from a model: lengths as in 20 Newsgroups (log-normal, mean 92).
 """
@@ -12,16 +13,18 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import torch
 
 from docboltz.model.conditionals import word_mean
-from docboltz.model.counts import SparseCounts, word_frequency
+from docboltz.model.counts import SparseCounts
 from docboltz.model.latent_words import FixedLatentWords
 from docboltz.model.parameters import Parameters
 from docboltz.sampling.words import sample_words
-from docboltz.training.documents import Documents
+from docboltz.training.documents import Documents, size_in_memory
 from docboltz.training.finetune import Finetuning, MaximumLikelihood
 from docboltz.training.pretrain import ContrastiveDivergence, Pretraining
 from docboltz.training.recipes import RECIPES
@@ -37,10 +40,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--schedule", action="store_true", help="run the paper's whole schedule")
+    parser.add_argument("--streamed", action="store_true", help="counts on the host, only")
     arguments = parser.parse_args()
     device = torch.device(arguments.device)
     with fast_products(device):
-        if device.type == "cpu":
+        if arguments.streamed:
+            streamed(device)
+        elif device.type == "cpu":
             cpu()
         else:
             gpu(device, schedule=arguments.schedule)
@@ -85,9 +91,8 @@ def merged(drawn: SparseCounts) -> SparseCounts:
 
 def fresh(documents: Documents, F: int) -> Parameters:
     """An untrained model."""
-    device = documents.n.device
-    frequency = (word_frequency(documents.counts) + 1e-7).float()
-    g = torch.Generator(device).manual_seed(0)
+    frequency = (documents.facts.frequency + 1e-7).float()
+    g = torch.Generator(documents.device).manual_seed(0)
     return Parameters.initial(F, frequency, scale=0.01, generator=g)
 
 
@@ -95,12 +100,7 @@ def steps_of(documents: Documents, F: int, phase: Phase, *, chunks: int = 1) -> 
     """A function that makes so many times CHUNK updates."""
     trainer = Trainer(phase, fresh(documents, F), documents, seed=0)
     trainer.advance(CHUNK)
-
-    def advance() -> None:
-        for _ in range(chunks):
-            trainer.advance(CHUNK)
-
-    return advance
+    return partial(advance, trainer, chunks)
 
 
 def seconds(function: Callable[[], object], times: int, device: torch.device) -> float:
@@ -224,6 +224,48 @@ def gpu(device: torch.device, *, schedule: bool) -> None:
             print(f"{K:7,} {F:5} {'fine-tuning':>12} {1e6 * t:8.0f}")
     if schedule:
         paper(device)
+
+
+def streamed(device: torch.device, n_documents: int = 400_000, chunks: int = 50) -> None:
+    """Updates a second with counts on the device, and with counts that are streamed from the host,
+    in turns; and whether both end in the same bits."""
+    name = torch.cuda.get_device_name() if device.type == "cuda" else "CPU"
+    print(f"{name}, torch {torch.__version__}, batch {BATCH}, {n_documents:,} documents, in turns")
+    print(
+        f"{'K':>7} {'F':>5} {'':>12} {'resident/s':>11} {'streamed/s':>11} {'ratio':>6}  same bits"
+    )
+    for K in (2000, 10_000):
+        resident = Documents.of(draw_documents(n_documents, K, device), LATENT_WORDS, device)
+        assert not resident.streamed
+        host = resident.counts.to("cpu")
+        n, d = resident.n.cpu(), resident.d.cpu()
+        on_host = replace(resident, counts=host, n=n, d=d, streamed=True)
+        print(f"{K:7,} counts take {size_in_memory(host) / 1e9:.2f} GB")
+        for F in (128, 512):
+            for title, make, many in (
+                ("CD-1", lambda: cd(1), chunks),
+                ("CD-3", lambda: cd(3), chunks),
+                ("fine-tuning", lambda: MaximumLikelihood(Finetuning()), max(1, chunks // 10)),
+            ):
+                trainers = [Trainer(make(), fresh(x, F), x, seed=0) for x in (resident, on_host)]
+                found: list[list[float]] = [[], []]
+                for turn in range(6):  # in the first, graphs are recorded
+                    for trainer, times in zip(trainers, found, strict=True):
+                        taken = seconds(partial(advance, trainer, many), 1, device)
+                        times.extend([taken] if turn else [])
+                rates = [many * CHUNK / sorted(times)[len(times) // 2] for times in found]
+                same = torch.equal(trainers[0].parameters.W, trainers[1].parameters.W)
+                print(
+                    f"{K:7,} {F:5} {title:>12} {rates[0]:11,.0f} {rates[1]:11,.0f} "
+                    f"{rates[1] / rates[0]:6.2f}  {same}",
+                    flush=True,
+                )
+
+
+def advance(trainer: Trainer, chunks: int) -> None:
+    """Make so many times CHUNK updates."""
+    for _ in range(chunks):
+        trainer.advance(CHUNK)
 
 
 def paper(device: torch.device) -> None:

@@ -14,11 +14,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
-from torch import Tensor
 
 from docboltz.device import choose_device, draw_seed, random_state_of, share
 from docboltz.errors import (
     FewDocumentsWarning,
+    InvalidCounts,
     TrainingDiverged,
     is_whole,
     require,
@@ -36,10 +36,10 @@ from docboltz.inference import (
     infer_topics,
     to_torch,
 )
-from docboltz.model.counts import SparseCounts, lengths
+from docboltz.model.counts import SparseCounts, lengths, word_totals
 from docboltz.model.latent_words import LatentWords, require_sensible
 from docboltz.model.parameters import Parameters
-from docboltz.model.unigram import smoothed_word_frequency
+from docboltz.model.unigram import smoothed
 from docboltz.progress import progress_bar
 from docboltz.storage import CHECKPOINT, load_model, save_model
 from docboltz.training.course import Course, Look, report
@@ -47,6 +47,7 @@ from docboltz.training.documents import Documents
 from docboltz.training.finetune import Finetuning
 from docboltz.training.pretrain import ContrastiveDivergence, Pretraining
 from docboltz.training.run import History, Run
+from docboltz.training.together import ALONE, Alone
 
 
 def few_documents(n: int, units: int, setting: str) -> str | None:
@@ -87,8 +88,8 @@ class TopicModel(
     _automatic: Pretraining | None = None
     _rng: np.random.RandomState
 
-    def _choose_latent_words(self, n: Tensor) -> LatentWords:
-        """Choose the rule for latent words, given the lengths of the training documents."""
+    def _choose_latent_words(self, mean_length: float) -> LatentWords:
+        """Choose the rule for latent words, given the mean length of the training documents."""
         raise NotImplementedError
 
     # ---- learning ----
@@ -113,29 +114,43 @@ class TopicModel(
             checkpoint.remove()
         return self
 
-    def fit_keeping_checkpoint(self, X: ArrayLike) -> Checkpoint | None:
-        """Fit, and leave the checkpoint, if there is one, to be removed when the model is safe."""
+    def fit_keeping_checkpoint(
+        self, X: ArrayLike, together: Alone | None = None
+    ) -> Checkpoint | None:
+        """Fit, and leave the checkpoint, if there is one, to be removed when the model is safe.
+
+        `together` are workers that train one model: each calls this with documents of its own and
+        the same settings, and ends with the same model. Worker 0 writes the checkpoint.
+        """
+        together = together or ALONE
         with self._unchanged_if_refused():
-            course, checkpoint = self._prepare(X)
-        self._learn(course, checkpoint)
+            course, checkpoint = self._prepare(X, together)
+        self._learn(course, checkpoint, shown=self.verbose and together.rank == 0)
         return checkpoint
 
-    def _prepare(self, X: ArrayLike) -> tuple[Course, Checkpoint | None]:
+    def _prepare(self, X: ArrayLike, together: Alone) -> tuple[Course, Checkpoint | None]:
         """Drop what an earlier fit learnt and set training up, from its checkpoint if there is one.
 
         What can be refused is refused here.
         """
         self._drop_learnt()
-        counts = self._training_counts(X, "fit", reset=True)
-        parameters, device = self._begin(counts), self._device
-        checkpoint, left, seed = None, None, draw_seed(self._rng)
+        counts = together.carefully(lambda: self._training_counts(X, "fit", reset=True))
+        vocabularies = sorted(set(together.gather(counts.n_words)))
+        if len(vocabularies) > 1:
+            raise InvalidCounts(
+                f"Workers have counts of different vocabularies: {vocabularies} words.",
+                hint="Count all documents with one vocabulary.",
+            )
+        parameters, device = self._begin(counts, together), self._device
+        checkpoint, left, seed = None, None, together.from_first(draw_seed(self._rng))
         if self.checkpoint is not None:
-            checkpoint = Checkpoint(self.checkpoint, self, counts, device)
+            checkpoint = Checkpoint(self.checkpoint, self, counts, device, together)
             left = checkpoint.load()
         if left is not None:
             seed = left[1]["seed"]
-        few = few_documents(len(counts), self.n_components, "n_components")
-        if few is not None:
+        n = sum(together.gather(len(counts)))
+        few = few_documents(n, self.n_components, "n_components")
+        if few is not None and together.rank == 0:
             warn_user(few, FewDocumentsWarning)
         course = Course(
             parameters,
@@ -147,6 +162,7 @@ class TopicModel(
             validation=self._in_force("validation"),
             seed=seed,
             save=None if checkpoint is None else checkpoint.save,
+            together=together,
         )
         if checkpoint is not None and left is not None:
             with CHECKPOINT.trusting(checkpoint.path):
@@ -168,7 +184,7 @@ class TopicModel(
         """
         with self._unchanged_if_refused():
             run = self._prepare_pass(X)
-        self._learn(run, None)
+        self._learn(run, None, shown=self.verbose)
         self._velocity = {name: v.cpu().numpy() for name, v in run.velocity.items()}
         return self
 
@@ -176,7 +192,7 @@ class TopicModel(
         """Set up one pass through X."""
         first = not hasattr(self, "components_")
         counts = self._training_counts(X, "partial_fit", reset=first)
-        parameters = self._begin(counts) if first else self._resume()
+        parameters = self._begin(counts, ALONE) if first else self._resume()
         documents = Documents.of(counts, self.latent_words_, self._device)
         if self._automatic is None:  # later calls may bring too few documents to judge by
             self._automatic = Pretraining().completed(self.n_components, documents)
@@ -199,10 +215,10 @@ class TopicModel(
             run.velocity[name].copy_(share(velocity))
         return run
 
-    def _learn(self, training: Course | Run, checkpoint: Checkpoint | None) -> None:
+    def _learn(self, training: Course | Run, checkpoint: Checkpoint | None, *, shown: bool) -> None:
         """Go through the training and keep what it learns, as far as it gets."""
         try:
-            training.go(lambda phase: progress_bar(phase, "updates", shown=self.verbose))
+            training.go(lambda phase: progress_bar(phase, "updates", shown=shown))
         except (KeyboardInterrupt, TrainingDiverged) as error:
             run = training if isinstance(training, Run) else training.run
             if run.updates:
@@ -217,23 +233,33 @@ class TopicModel(
                 message += f" The same call goes on from {checkpoint.path}."
             raise KeyboardInterrupt(message) from None
         self._keep(training)
-        if self.verbose and isinstance(training, Course) and training.chosen is not None:
+        if shown and isinstance(training, Course) and training.chosen is not None:
             print(report(training.looks, training.chosen), file=sys.stderr)
 
-    def _begin(self, counts: SparseCounts) -> Parameters:
-        """Set up the untrained model."""
+    def _begin(self, counts: SparseCounts, together: Alone) -> Parameters:
+        """Set up the untrained model, by the documents of all workers."""
         self._rng = random_state_of(self.random_state, type(self).__name__)
-        n = lengths(counts)
-        self.latent_words_ = self._choose_latent_words(n)
-        require_sensible(self.latent_words_, n, type(self).__name__)
-        frequency = smoothed_word_frequency(counts)
+        n = lengths(counts).double()
+        documents, words = together.total(torch.stack([torch.ones_like(n), n]).sum(1)).tolist()
+        self.latent_words_ = self._choose_latent_words(words / documents)
+        require_sensible(
+            self.latent_words_,
+            type(self).__name__,
+            shortest=min(together.gather(float(n.min()))),
+            seen=words / documents,
+            latent=float(together.total(self.latent_words_(n).sum())) / documents,
+        )
+        frequency = smoothed(together.total(word_totals(counts)))
         self.word_frequency_ = frequency.float().numpy()
-        return Parameters.initial(
+        seed = together.from_first(draw_seed(self._rng))
+        parameters = Parameters.initial(
             self.n_components,
             frequency.to(counts.counts.dtype),
             scale=self._in_force("pretraining").initial_scale,
-            generator=torch.Generator(self._device).manual_seed(draw_seed(self._rng)),
+            generator=torch.Generator(self._device).manual_seed(seed),
         )
+        together.from_first_(parameters.W.T)  # processors may draw it with other roundings
+        return parameters
 
     def _resume(self) -> Parameters:
         """Go on from where the last partial fit, or a fit or load, left the model."""

@@ -17,19 +17,28 @@ from docboltz.files import StrPath
 from docboltz.model.counts import SparseCounts
 from docboltz.storage import CHECKPOINT, load_model, save_model
 from docboltz.training.run import Tensors
+from docboltz.training.together import Alone
 
 if TYPE_CHECKING:
     from docboltz.estimator.base import TopicModel
 
 
 class Checkpoint:
-    """A folder with the state of one run, replaced as a whole or not at all."""
+    """A folder with the state of one run, replaced as a whole or not at all.
+
+    Of several workers, worker 0 writes and reads it, with the parts of all.
+    """
 
     def __init__(
-        self, path: StrPath, model: TopicModel, counts: SparseCounts, device: torch.device
+        self,
+        path: StrPath,
+        model: TopicModel,
+        counts: SparseCounts,
+        device: torch.device,
+        together: Alone,
     ) -> None:
-        CHECKPOINT.require_writable(path)  # before training, not after
-        self.path = Path(path)
+        together.by_first(lambda: CHECKPOINT.require_writable(path))  # before training, not after
+        self.path, self._together = Path(path), together
         settings = plain_parameters(model)
         for name in ("recipe", "verbose", "inference"):
             del settings[name]  # they change nothing in training, beyond the phases below
@@ -42,6 +51,9 @@ class Checkpoint:
             "device": f"{device.type}:{device.index or 0}",
             "documents": _checksum(counts),
         }
+        if together.size > 1:
+            documents = together.gather(self._identity["documents"])
+            self._identity |= {"documents": documents, "workers": together.size}
 
     def save(self, tensors: Tensors, facts: dict[str, Any]) -> None:
         """Write the state; one that is there stays whole until this one is."""
@@ -50,6 +62,9 @@ class Checkpoint:
 
     def load(self) -> tuple[Tensors, dict[str, Any]] | None:
         """The state on disk, if there is one; an error if it is another run's or damaged."""
+        return self._together.by_first(self._loaded)
+
+    def _loaded(self) -> tuple[Tensors, dict[str, Any]] | None:
         if not CHECKPOINT.exists(self.path):
             return None
         arrays, settings = load_model(self.path, CHECKPOINT)
@@ -70,7 +85,8 @@ class Checkpoint:
 
     def remove(self) -> None:
         """The run is over."""
-        CHECKPOINT.remove(self.path)
+        if self._together.rank == 0:
+            CHECKPOINT.remove(self.path)
 
 
 def _checksum(counts: SparseCounts) -> str:

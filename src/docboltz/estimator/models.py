@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from torch import Tensor
-
 from docboltz.errors import is_whole, require
 from docboltz.estimator.base import TopicModel
 from docboltz.estimator.saving import restore
@@ -107,7 +105,7 @@ class OverReplicatedSoftmax(TopicModel):
         )
         self.latent_words = latent_words
 
-    def _choose_latent_words(self, n: Tensor) -> LatentWords:
+    def _choose_latent_words(self, mean_length: float) -> LatentWords:
         choice = self.latent_words
         if isinstance(choice, LatentWords):
             return choice
@@ -116,7 +114,7 @@ class OverReplicatedSoftmax(TopicModel):
         expected = "a whole number, a latent-word policy or 'auto'"
         automatic = isinstance(choice, str) and choice == "auto"
         require(automatic, type(self).__name__, "latent_words", expected, choice)
-        return automatic_latent_words(float(n.mean()))
+        return automatic_latent_words(mean_length)
 
 
 class ReplicatedSoftmax(TopicModel):
@@ -130,7 +128,7 @@ class ReplicatedSoftmax(TopicModel):
     (1, 3)
     """
 
-    def _choose_latent_words(self, n: Tensor) -> LatentWords:
+    def _choose_latent_words(self, mean_length: float) -> LatentWords:
         return FixedLatentWords(0)
 
 

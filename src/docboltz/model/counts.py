@@ -115,8 +115,32 @@ def whole_counts(counts: SparseCounts) -> Tensor:
     return torch.where(counts.counts > 0, counts.counts.round().clamp_min(1), 0)
 
 
+def joined(parts: list[SparseCounts]) -> SparseCounts:
+    """The documents of all parts, one part after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    sizes = torch.cat([part.starts.diff() for part in parts])
+    starts = torch.cat([sizes.new_zeros(1), sizes.cumsum(0, dtype=sizes.dtype)])
+    words, counts = (torch.cat([getattr(p, name) for p in parts]) for name in ("words", "counts"))
+    return SparseCounts(starts, words, counts, parts[0].n_words)
+
+
+BLOCK_ENTRIES = 2**24
+"""Entries that are summed up at once, in float64."""
+
+
+def word_totals(counts: SparseCounts) -> Tensor:
+    """How often each word occurs in all documents: (K,), float64."""
+    # Summed in float64: a float32 sum of ones stops growing at 2²⁴.
+    total = torch.zeros(counts.n_words, dtype=torch.float64, device=counts.counts.device)
+    for begin in range(0, len(counts.words), BLOCK_ENTRIES):
+        some = slice(begin, begin + BLOCK_ENTRIES)
+        weights = counts.counts[some].double()
+        total += torch.bincount(counts.words[some], weights, minlength=counts.n_words)
+    return total
+
+
 def word_frequency(counts: SparseCounts) -> Tensor:
     """f_k, the share of each word in all words of all documents: (K,), float64."""
-    # Summed in float64: a float32 sum of ones stops growing at 2²⁴.
-    total = torch.bincount(counts.words, counts.counts.double(), minlength=counts.n_words)
+    total = word_totals(counts)
     return total / total.sum()

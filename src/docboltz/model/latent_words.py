@@ -9,12 +9,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from docboltz.errors import is_number, is_whole, require
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 Lengths = TypeVar("Lengths", bound=Any)
 """A torch tensor or a NumPy array of floating-point numbers."""
@@ -125,16 +122,19 @@ def automatic_latent_words(mean_length: float) -> FixedLatentWords:
     return FixedLatentWords(round(min(max(5 * mean_length, 50), 100)))
 
 
-def require_sensible(policy: LatentWords, n: Tensor, owner: str) -> None:
-    """Refuse a policy that drowns the documents in latent words, or that reaches none of them."""
-    latent, seen = policy(n), float(n.mean())
-    mean = float(latent.mean())
-    reached = not isinstance(policy, LatentWordsUpTo) or bool(latent.any())
-    expected = f"at least as long as the shortest document, which has {float(n.min()):g} words"
+def require_sensible(
+    policy: LatentWords, owner: str, *, shortest: float, seen: float, latent: float
+) -> None:
+    """Refuse a policy that drowns the documents in latent words, or that reaches none of them.
+
+    Documents have `seen` words on average and get `latent` latent words; the shortest is known.
+    """
+    reached = not isinstance(policy, LatentWordsUpTo) or latent > 0
+    expected = f"at least as long as the shortest document, which has {shortest:g} words"
     require(reached, "LatentWordsUpTo", "n_max", expected, policy)
     expected = (
         f"at most {MOST_LATENT_WORDS_PER_WORD:,} latent words for each word of a document; these "
-        f"have {seen:.1f} words on average and would get {mean:,.0f}. Near their length is a good "
-        "start"
+        f"have {seen:.1f} words on average and would get {latent:,.0f}. Near their length is a "
+        "good start"
     )
-    require(mean <= MOST_LATENT_WORDS_PER_WORD * seen, owner, "latent_words", expected, policy)
+    require(latent <= MOST_LATENT_WORDS_PER_WORD * seen, owner, "latent_words", expected, policy)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from docboltz.model.counts import SparseCounts, word_frequency
+from docboltz.model.counts import SparseCounts, word_totals
 
 UNSEEN_WORD_COUNT = 0.1
 """Added to every word's count: a word no document has stays possible."""
@@ -16,7 +16,12 @@ UNSEEN_WORD_COUNT = 0.1
 
 def smoothed_word_frequency(counts: SparseCounts) -> Tensor:
     """f_k ∝ Σ_documents v̂_k + UNSEEN_WORD_COUNT: (K,), float64."""
-    frequency = word_frequency(counts) + UNSEEN_WORD_COUNT / float(counts.lengths.double().sum())
+    return smoothed(word_totals(counts))
+
+
+def smoothed(totals: Tensor) -> Tensor:
+    """f_k ∝ total_k + UNSEEN_WORD_COUNT, for totals (K,) of each word in all documents."""
+    frequency = totals / totals.sum() + UNSEEN_WORD_COUNT / float(totals.sum())
     return frequency / frequency.sum()
 
 

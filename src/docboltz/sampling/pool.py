@@ -78,6 +78,14 @@ def start_pool(
     )
 
 
+def part_of_pool(pool: ChainPool, first: int, every: int, *, weight: float) -> ChainPool:
+    """Every so manieth rung, with so many times its weight: a ladder over the same lengths."""
+    topics, d, weights, guest = (
+        t[first::every].clone() for t in (pool.topics, pool.d, pool.weight, pool.guest)
+    )
+    return ChainPool(topics, d, weight * weights, torch.arange(len(d), device=d.device), guest)
+
+
 def sweep(
     p: Parameters, pool: ChainPool, parity: int, *, generator: Random
 ) -> tuple[ChainPool, SweepInfo]:

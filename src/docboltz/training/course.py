@@ -17,6 +17,7 @@ from docboltz.training.documents import Documents
 from docboltz.training.finetune import Finetuning, MaximumLikelihood
 from docboltz.training.pretrain import ContrastiveDivergence, Pretraining
 from docboltz.training.run import History, Run, Save, Tensors
+from docboltz.training.together import ALONE, Alone
 from docboltz.training.trainer import Phase
 from docboltz.training.validation import HeldOut, Validation, hold_out
 
@@ -127,17 +128,21 @@ class Course:
         validation: Validation | None,
         seed: int,
         save: Save | None = None,
+        together: Alone = ALONE,
     ) -> None:
         self._first, self._latent_words, self._device = parameters, latent_words, device
+        self._together = together
         self._pretraining, self._finetuning = pretraining, finetuning
-        if validation is not None and not validation.applies_to(counts):
+        if validation is not None and not validation.applies_to(counts, together):
             validation = None
         self._validation, self._seed, self._save = validation, seed, save
         self._all, self._part, self._held_out = counts, counts, None
         if validation is not None:
-            g = torch.Generator().manual_seed(seed)
-            self._part, held = hold_out(counts, validation.share, generator=g)
-            self._held_out = HeldOut(held, self._part, latent_words, device, generator=g)
+            g = torch.Generator().manual_seed(together.seed(seed))
+            self._part, held = hold_out(counts, validation.share, generator=g, together=together)
+            self._held_out = HeldOut(
+                held, self._part, latent_words, device, generator=g, together=together
+            )
         self.looks: list[Look] = []
         self.run = self._next_run()
 
@@ -192,7 +197,7 @@ class Course:
     def _next_run(self) -> Run:
         trial, chosen = self.trial, self.chosen
         counts = self._all if trial is None else self._part
-        documents = Documents.of(counts, self._latent_words, self._device)
+        documents = Documents.of(counts, self._latent_words, self._device, self._together)
         pretraining, finetuning = self._pretraining, self._finetuning
         wanted = trial or chosen
         if wanted is not None and self._validation is not None:

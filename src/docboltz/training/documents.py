@@ -9,8 +9,12 @@ from torch import Tensor
 
 from docboltz import kernels
 from docboltz.model.conditionals import Counts
-from docboltz.model.counts import SparseCounts
+from docboltz.model.counts import SparseCounts, word_totals
 from docboltz.model.latent_words import LatentWords
+from docboltz.training.together import ALONE, Alone
+
+MOST_OF_DEVICE = 0.5
+"""Share of a device's free memory that counts may take; the rest is for the model."""
 
 
 @dataclass(frozen=True)
@@ -26,30 +30,129 @@ class Batch:
 
 
 @dataclass(frozen=True)
+class Facts:
+    """What all documents are like, whichever worker has them."""
+
+    sizes: list[int]
+    """Documents of each worker."""
+    mean_d: float
+    """Mean of D."""
+    latent: bool
+    """Whether any of them has latent words."""
+    frequency: Tensor
+    """Share of each word in all words: (K,), float64, on the CPU."""
+
+    @property
+    def n(self) -> int:
+        """The number of documents."""
+        return sum(self.sizes)
+
+
+@dataclass(frozen=True)
 class Documents:
-    """Sparse counts on the device, with their numbers of words."""
+    """Sparse counts with their numbers of words, on the device or, `streamed`, on the host.
+
+    With several workers these are one worker's own; `facts` are of all.
+    """
 
     counts: SparseCounts
     n: Tensor
     d: Tensor
+    device: torch.device
+    streamed: bool
+    together: Alone
+    facts: Facts
 
     @classmethod
-    def of(cls, counts: SparseCounts, latent_words: LatentWords, device: torch.device) -> Documents:
-        """Move counts to the device; give each document its latent words."""
-        counts = counts.to(device)
+    def of(
+        cls,
+        counts: SparseCounts,
+        latent_words: LatentWords,
+        device: torch.device,
+        together: Alone = ALONE,
+    ) -> Documents:
+        """Give each document its latent words; move counts to the device if there is room."""
+        streamed = size_in_memory(counts) > MOST_OF_DEVICE * free_memory(device)
+        if not streamed:
+            counts = counts.to(device)
         n = counts.lengths
-        return cls(counts, n, n + latent_words(n))
+        d = n + latent_words(n)
+        return cls(counts, n, d, device, streamed, together, facts_of(counts, n, d, together))
 
     def __len__(self) -> int:
         return len(self.counts)
 
     def pick(self, index: Tensor) -> Batch:
-        """Take the documents with these numbers: dense where a kernel can, sparse elsewhere."""
-        c = self.counts
-        if kernels.available(c.counts):
-            both = (self.n, self.d)
-            return Batch(*kernels.pick_shares(c.starts, c.words, c.counts, c.n_words, both, index))
-        return Batch(c.rows(index).shares(), self.n[index], self.d[index])
+        """Take the documents with these numbers to the device."""
+        if not self.streamed:
+            return pick(self.counts, self.n, self.d, index)
+        at, device = index.to(self.n.device), self.device
+        n, d = self.n[at].to(device), self.d[at].to(device)
+        every = torch.arange(len(index), device=device)
+        return pick(self.counts.rows(at).to(device), n, d, every)
+
+    # ---- of all workers ----
+
+    def quantiles(self, number: int) -> Tensor:
+        """So many of all documents' D, evenly spread over the documents in order of D."""
+        values, times = torch.unique(self.d.double().cpu(), return_counts=True)
+        each = self.together.gather((values, times))
+        values, order = torch.cat([v for v, _ in each]).sort()
+        ends = torch.cat([t for _, t in each])[order].cumsum(0)
+        place = (torch.arange(number, dtype=torch.float64) + 0.5) / number * int(ends[-1])
+        return values[torch.searchsorted(ends, place.long(), right=True)].to(self.d.dtype)
+
+    @property
+    def share(self) -> float:
+        """Share of all documents that this worker has.
+
+        Each worker's mean over documents of its own, times this, adds up to a mean over documents
+        of all, in expectation: whatever part of a minibatch it takes.
+        """
+        return len(self) / self.facts.n
+
+    def part_of_batch(self, batch_size: int) -> int:
+        """This worker's part of a minibatch: like its share of the documents, 1 at least."""
+        facts = self.facts
+        return max(1, self.together.part_of(min(batch_size, facts.n), facts.sizes))
+
+    def average_(self, tensor: Tensor) -> None:
+        """Put the mean of all workers' tensors, weighted by their documents, in their place."""
+        if self.together.size > 1:
+            self.together.sum_(tensor.mul_(self.share))
+
+
+def pick(counts: SparseCounts, n: Tensor, d: Tensor, index: Tensor) -> Batch:
+    """Take the documents with these numbers: dense where a kernel can, sparse elsewhere."""
+    c = counts
+    if kernels.available(c.counts):
+        return Batch(*kernels.pick_shares(c.starts, c.words, c.counts, c.n_words, (n, d), index))
+    return Batch(c.rows(index).shares(), n[index], d[index])
+
+
+def facts_of(counts: SparseCounts, n: Tensor, d: Tensor, together: Alone) -> Facts:
+    """What the documents of all workers are like, each of which gives its own."""
+    each = together.gather((len(counts), float(d.double().sum()), bool((d > n).any())))
+    sizes, totals = [size for size, _, _ in each], together.total(word_totals(counts).cpu())
+    return Facts(
+        sizes,
+        mean_d=sum(total for _, total, _ in each) / sum(sizes),
+        latent=any(latent for _, _, latent in each),
+        frequency=totals / totals.sum(),
+    )
+
+
+def size_in_memory(counts: SparseCounts) -> int:
+    """Bytes of counts."""
+    return sum(t.numel() * t.element_size() for t in (counts.starts, counts.words, counts.counts))
+
+
+def free_memory(device: torch.device) -> float:
+    """Bytes that can still be had on a device; on the CPU, where counts are already, any number."""
+    if device.type != "cuda":
+        return float("inf")
+    free, _ = torch.cuda.mem_get_info(device)
+    return free + torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
 
 
 class Shuffle:

@@ -20,10 +20,17 @@ from torch import Tensor
 from docboltz.errors import is_number, is_whole, require
 from docboltz.kernels import Random
 from docboltz.model.conditionals import word_logits, word_mean
-from docboltz.model.counts import dense, times, word_frequency
+from docboltz.model.counts import dense, times
 from docboltz.model.parameters import Gradient, Parameters
 from docboltz.sampling.chains import draw_topics, gibbs_sweep, sample_topics
-from docboltz.sampling.pool import ChainPool, start_pool, sweep, travelled, visit_modes
+from docboltz.sampling.pool import (
+    ChainPool,
+    part_of_pool,
+    start_pool,
+    sweep,
+    travelled,
+    visit_modes,
+)
 from docboltz.sampling.words import sample_word_shares
 from docboltz.settings import ShortRepr
 from docboltz.training.documents import Batch, Documents
@@ -120,15 +127,14 @@ class MaximumLikelihood:
     def begin(self, p: Parameters, documents: Documents, generator: torch.Generator) -> Adam:
         """Start the chains and let them find the model's modes."""
         s, self._p = self.settings, p
-        self._latent = bool((documents.d > documents.n).any())
+        facts = documents.facts
+        self._latent = facts.latent
         names = ["data_activity", "model_activity", "chain_movement"]
         self._pool = None
         self._mean_g = self._hosts = p.b.new_zeros(0)
         if s.chains == "pool":
             names += ["exchange_acceptance", "travelled"]
-            self._pool = start_pool(
-                p.n_topics, documents.d, rungs=s.rungs, bridge=s.bridge, generator=generator
-            )
+            self._pool = self._start(documents, generator)
             self._mean_g = torch.zeros_like(self._pool.d)
             self._hosts = self._pool.topics.clone()
             words = float(self._pool.d.sum()) * s.sweeps
@@ -138,10 +144,24 @@ class MaximumLikelihood:
                     self._mean_g.zero_()  # forget the fair coins
                 self._sweep(self._pool, self.variant(number), generator)
         self._seen = {name: p.b.new_zeros(()) for name in names}
-        self._frequency = word_frequency(documents.counts).to(p.W.dtype)  # (K,)
+        self._frequency = facts.frequency.to(p.W)  # (K,)
         self._row_mean = p.W @ self._frequency  # (F,)
-        shares = [1.0, 1.0, 1 / float(documents.d.mean())]
+        shares = [1.0, 1.0, 1 / facts.mean_d]
         return Adam([p.W.T, p.b, self._row_mean], shares, momentum=s.momentum)
+
+    def _start(self, documents: Documents, generator: torch.Generator) -> ChainPool:
+        """This worker's part of the pool: a ladder of its own, from short to long.
+
+        Gradients of workers are averaged with their share of the documents, but a chain counts like
+        any other, whichever worker has it: its weight is divided by that share.
+        """
+        s, p, workers = self.settings, self._p, documents.together
+        rungs = max(s.rungs, workers.size)  # none is without
+        d = documents.quantiles(rungs).to(p.W)
+        pool = start_pool(p.n_topics, d, rungs=rungs, bridge=s.bridge, generator=generator)
+        if workers.size == 1:
+            return pool
+        return part_of_pool(pool, workers.rank, workers.size, weight=1 / documents.share)
 
     def rate(self, update: int) -> float:
         """Adam's step, falling like the rate of pretraining."""

@@ -21,7 +21,7 @@ from docboltz import kernels
 from docboltz.errors import is_number, is_whole, require
 from docboltz.kernels import Random
 from docboltz.model.conditionals import Counts, softmax, word_logits
-from docboltz.model.counts import dense, word_frequency
+from docboltz.model.counts import dense
 from docboltz.model.parameters import Parameters
 from docboltz.sampling.chains import draw_topics, topic_mean_of_shares
 from docboltz.sampling.words import plan_of, sample_word_shares
@@ -105,13 +105,13 @@ class Pretraining(ShortRepr):
     def completed(self, n_topics: int, documents: Documents) -> Pretraining:
         """Choose what None leaves open, for so many units and these documents, and make no more
         updates than there may be passes through them."""
-        f, latent = word_frequency(documents.counts), bool((documents.d > documents.n).any())
-        n, updates = len(documents), self.updates
+        facts, updates = documents.facts, self.updates
+        n, f, latent = facts.n, facts.frequency, facts.latent
         if self.max_passes is not None:
             updates = min(updates, math.ceil(self.max_passes * n / min(self.batch_size, n)))
         decay = min(0.65 + 1800 / n, 5.0)
         chosen = Pretraining(
-            learning_rate=min(0.3 / float(documents.d.double().mean() * (f @ f)), 1.5),
+            learning_rate=min(0.3 / (facts.mean_d * float(f @ f)), 1.5),
             weight_decay=decay if latent else decay / 2,
             sparsity=min((max(n_topics - 128, 0) / 256) ** 2, 1.0) if latent else 0.0,
         )
@@ -142,7 +142,7 @@ class ContrastiveDivergence:
     def begin(self, p: Parameters, documents: Documents, generator: torch.Generator) -> Momentum:
         """Choose what the settings leave open; nothing else is needed but the parameters."""
         self._follow(self.settings.completed(p.n_topics, documents))
-        self._p, s = p, self.settings
+        self._p, self._documents, s = p, documents, self.settings
         decay = (s.weight_decay or 0) / max(p.n_words, 1000)
         return Momentum([p.W.T, p.b], [decay, 0], momentum=s.momentum)
 
@@ -161,7 +161,13 @@ class ContrastiveDivergence:
         """Contrastive divergence and the pull towards sparsity, for Wᵀ and b."""
         s = self.settings
         data, model = contrast(self._p, batch, steps=variant, generator=generator)
-        weighted = weighted_topics(data.topics, s.sparsity or 0, target=s.sparsity_target)
+        activity = None
+        if s.sparsity and self._documents.together.size > 1:  # the pull is not linear in it
+            activity = data.topics.mean(0)
+            self._documents.average_(activity)
+        weighted = weighted_topics(
+            data.topics, s.sparsity or 0, target=s.sparsity_target, activity=activity
+        )
         return contrast_gradients(data, model, weighted)
 
     def refresh(self, generator: torch.Generator) -> None:
@@ -229,18 +235,21 @@ def contrast_gradients(data: Side, model: Side, weighted: Tensor) -> list[Tensor
     return [W, data.shares.mean(0) - model.shares.mean(0)]
 
 
-def weighted_topics(topics: Tensor, sparsity: float, *, target: float) -> Tensor:
+def weighted_topics(
+    topics: Tensor, sparsity: float, *, target: float, activity: Tensor | None = None
+) -> Tensor:
     """(h + sparsity · pull) / B for the topics' means h of B documents: (B, F).
 
-    The pull is −∂/∂input of B Σ_j KL(target ‖ q_j), q_j the mean activity of topic j in the batch.
+    The pull is −∂/∂input of B Σ_j KL(target ‖ q_j), q_j the mean activity of topic j in the batch:
+    `activity` (F,), where the batch is a part of what several workers have.
     Multiplied with a document's words, divided by D like its other statistics, it is the
     gradient of W.
     """
-    if kernels.available(topics):
+    if kernels.available(topics) and activity is None:
         return kernels.weighted_topics(topics, sparsity, target)
     if not sparsity:
         return topics / len(topics)
-    q = topics.mean(0).clamp(1e-6, 1 - 1e-6)
+    q = (topics.mean(0) if activity is None else activity).clamp(1e-6, 1 - 1e-6)
     # ∂KL/∂q = (q − target) / (q (1 − q)), and a document moves q by h (1 − h) / B.
     slope = -sparsity * (q - target) / (q * (1 - q))
     return topics * (1 + slope * (1 - topics)) / len(topics)

@@ -21,7 +21,7 @@ from docboltz.errors import CheckpointWarning, DocboltzError, TrainingDiverged, 
 from docboltz.model.parameters import Parameters
 from docboltz.progress import Update
 from docboltz.training.documents import Documents
-from docboltz.training.trainer import CHUNK, Phase, Trainer
+from docboltz.training.trainer import CHUNK, OWN, Phase, Trainer
 from docboltz.training.validation import HeldOut
 
 LOOK = 100
@@ -55,7 +55,7 @@ class Run:
     ) -> None:
         self.parameters, self.history = parameters, History()
         self._documents, self._phases, self._seed, self._first = documents, phases, seed, first
-        self._held_out, self._save = held_out, save
+        self._held_out, self._save, self._together = held_out, save, documents.together
         self._number, self._trainer = 0, self._begin(0)
         self.saved, self._stopped = False, False
         self._last_write = self._last_shown = time.monotonic()
@@ -67,8 +67,9 @@ class Run:
     def go(self, show: Callable[[str], Any]) -> None:
         """Go through what is left of the phases. `show` opens a progress bar for a phase.
 
-        Ctrl-C finishes the update, saves and raises KeyboardInterrupt. Training that diverges ends
-        in TrainingDiverged, with the parameters of the last look.
+        Ctrl-C finishes the update, saves and raises KeyboardInterrupt; of several workers it stops
+        all, at the end of a chunk of updates. Training that diverges ends in TrainingDiverged, with
+        the parameters of the last look.
         """
         with _asked_to_stop() as asked, fast_products(self.parameters.W.device):
             try:
@@ -80,7 +81,7 @@ class Run:
                         self._finish_phase(progress, asked)
                 self._write()
             except KeyboardInterrupt:
-                if not asked() or not self._stopped:  # in the middle of an update, or of a look
+                if not self._stopped:  # in the middle of an update, or of a look
                     self._keep(self._good, self._seen_at)
                 raise
 
@@ -99,23 +100,26 @@ class Run:
             trainer.advance(updates, stop)
             if (trainer.update - self._start) % LOOK == 0 or trainer.update == end:
                 self._look()
-            if asked() and not is_finite(trainer.learnt):
+            late = time.monotonic() - self._last_write > SAVE_SECONDS
+            stopping, saving = self._together.any([asked(), late], self.parameters.W.device)
+            if stopping and not is_finite(trainer.learnt):
                 self._give_up()
-            if asked() or time.monotonic() - self._last_write > SAVE_SECONDS:
+            if stopping or saving:
                 self._write()
             self._show(progress)
-            if asked():
+            if stopping:
                 self._keep(trainer.learnt, trainer.update)
                 self._stopped = True
                 raise KeyboardInterrupt
         self._keep(trainer.learnt, trainer.update)
 
     def _between(self, until: int, progress: Update, asked: Callable[[], bool]) -> bool:
-        """Show progress before a slow chunk ends; tell whether to stop."""
+        """Show progress before a slow chunk ends; tell whether to stop, which workers do only
+        together."""
         slow = time.monotonic() - self._last_shown > SHOW_SECONDS
         if slow and self._trainer.update < until:
             self._show(progress)
-        return asked()
+        return self._together.size == 1 and asked()
 
     def _show(self, progress: Update) -> None:
         self._last_shown = time.monotonic()
@@ -140,6 +144,7 @@ class Run:
 
     def _look(self) -> None:
         """See that all is well, and how well."""
+        self._trainer.agree()
         trainer, learnt = self._trainer, self._trainer.learnt
         if not is_finite(learnt):
             self._give_up()
@@ -178,24 +183,28 @@ class Run:
     # ---- taken apart and put together ----
 
     def _write(self) -> None:
-        """Save the state. A disk that is full, or the like, is no reason to stop."""
+        """Let worker 0 save the state of all. A disk that is full, or the like, is no reason to
+        stop."""
         if self._save is None:
             return
         self._last_write = time.monotonic()
+        state = self.snapshot()
+        if self._together.rank > 0:
+            return
         try:
-            self._save(*self.snapshot())
+            self._save(*state)
             self.saved = True
         except (OSError, DocboltzError) as error:
             warn_user(f"The state of training could not be saved: {error}", CheckpointWarning)
 
     def snapshot(self) -> tuple[Tensors, dict[str, Any]]:
-        """All a run needs to go on: tensors, and values that JSON can hold."""
-        tensors = {
-            **self._trainer.tensors(),
-            "generator": self._trainer.generator.get_state(),
-            "good.W": self._good.W.T,
-            "good.b": self._good.b,
-        }
+        """All that all workers need to go on: tensors, and values that JSON can hold."""
+        tensors = self._trainer.tensors() | {"good.W": self._good.W.T, "good.b": self._good.b}
+        own = {name: t for name, t in tensors.items() if name.startswith(OWN)}
+        own["generator"] = self._trainer.generator.get_state()
+        on_host = {name: t.cpu() for name, t in own.items()}
+        for rank, each in enumerate(self._together.gather(on_host)):
+            tensors |= {_name(name, rank): t for name, t in each.items()}
         facts = {
             "phase": self._number,
             "update": self._trainer.update,
@@ -214,8 +223,9 @@ class Run:
         self._trainer = trainer = self._begin(self._number)
         trainer.update = facts["update"]
         for name, tensor in trainer.tensors().items():
-            tensor.copy_(tensors[name].view(tensor.shape))  # files hold no tensors without axes
-        trainer.generator.set_state(tensors["generator"])
+            saved = tensors[_name(name, self._together.rank) if name.startswith(OWN) else name]
+            tensor.copy_(saved.view(tensor.shape))  # files hold no tensors without axes
+        trainer.generator.set_state(tensors[_name("generator", self._together.rank)])
         self.history, self._seen_at = facts["history"], facts["seen_at"]
         p = self.parameters
         W, b = (tensors[f"good.{part}"].to(p.W.device) for part in ("W", "b"))
@@ -230,6 +240,11 @@ class Run:
     def velocity(self) -> Tensors:
         """What the optimiser of the phase under way carries on."""
         return self._trainer.carried
+
+
+def _name(tensor: str, rank: int) -> str:
+    """What a worker's own tensor is called where those of all are kept."""
+    return tensor if rank == 0 else f"worker{rank}.{tensor}"
 
 
 def note_of(history: History) -> str:

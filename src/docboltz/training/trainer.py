@@ -13,13 +13,17 @@ from torch import Tensor
 from docboltz import kernels
 from docboltz.kernels import Random, Seeds
 from docboltz.model.parameters import Parameters
-from docboltz.training.documents import Batch, Documents, Shuffle
+from docboltz.training.batches import batches_of
+from docboltz.training.documents import Batch, Documents
 from docboltz.training.graphs import Replay
 
 CHUNK = 20
 """Updates that are planned at once."""
 AT_ONCE = 5
 """Updates of one variant that are replayed at once: from one replay to the next there is a gap."""
+
+OWN = "phase"
+"""Beginning of the names of tensors that each worker has of its own."""
 
 
 class Optimizer(Protocol):
@@ -55,7 +59,7 @@ class Phase(Protocol):
         """Updates of one variant are made of the same operations."""
 
     def gradients(self, batch: Batch, variant: Any, generator: Random) -> list[Tensor]:
-        """Where to go, for all the optimiser moves."""
+        """Where to go, for all the optimiser moves; the mean of all workers' is what counts."""
 
     def refresh(self, generator: torch.Generator) -> None:
         """Do what needs no doing at every update, and cannot be replayed, before some of them."""
@@ -64,14 +68,18 @@ class Phase(Protocol):
         """Put right what the optimiser's step has left."""
 
     def tensors(self) -> dict[str, Tensor]:
-        """What lives on from update to update, changed in place."""
+        """What lives on from update to update, changed in place; each worker has its own."""
 
     def watch(self, batch: Batch, update: int, generator: torch.Generator) -> dict[str, float]:
         """What there is to see after so many updates, to a person."""
 
 
 class Trainer:
-    """One phase under way: everything an update changes, and the update."""
+    """One phase under way: everything an update changes, and the update.
+
+    Several workers make every update together: each finds gradients on its own part of the batch
+    with random numbers of its own, and all climb by the mean.
+    """
 
     def __init__(
         self, phase: Phase, p: Parameters, documents: Documents, *, seed: int, first: int = 0
@@ -81,25 +89,28 @@ class Trainer:
         self.phase, self.parameters, self.documents = phase, p, documents
         self.update, self._first = first, first
         device = p.W.device
+        seed = documents.together.seed(seed)
         self.generator = torch.Generator(device).manual_seed(seed)
-        self._shuffle = Shuffle(len(documents), phase.batch_size, seed)
+        self._batches = batches_of(documents, phase.batch_size, seed, at_once=CHUNK)
         self._optimizer = phase.begin(p, documents, self.generator)
         # A copy as large as W, for phases that average.
         self._average = p.copy() if phase.average_from < first + phase.updates else p
         # The plan of a chunk, where a replayed update can see it, and the place in it. A row is an
         # update's documents, seed, rate and share of the average: the last two are bits of floats,
         # so that one small kernel fetches all.
-        columns = self._shuffle.size + 1 + 2 * p.W.element_size() // 8
+        columns = self._batches.size + 1 + 2 * p.W.element_size() // 8
         self._plan = torch.zeros((CHUNK, columns), dtype=torch.long, device=device)
         self._place = torch.zeros(1, dtype=torch.long, device=device)
         self._seed = seed
         self._replay = Replay(self.generator, {**self.tensors(), "place": self._place})
+        # NCCL's sums can be recorded under conditions that we could not try: workers do without.
+        self._replay.possible &= documents.together.size == 1
 
     def advance(self, updates: int, stop: Callable[[], bool] = lambda: False) -> None:
         """Make so many updates, at most CHUNK, or fewer if asked to stop."""
         numbers = range(self.update, self.update + updates)
         first = self.phase.average_from
-        order = self._shuffle(self.update - self._first, updates)
+        order = self._batches.stage(self.update - self._first, updates)
         seeds = torch.tensor([[seed_of_update(self._seed, t)] for t in numbers])
         rates = torch.tensor(
             [[self.phase.rate(t), 1 / max(t - first + 1, 1)] for t in numbers],
@@ -136,19 +147,35 @@ class Trainer:
 
     def _step(self, variant: Any, averaging: bool) -> None:
         """One update, on tensors alone."""
-        size = self._shuffle.size
+        size = self._batches.size
         row = self._plan.index_select(0, self._place)[0]
         index, seed = row[:size], row[size : size + 1]
         rate, share = row[size + 1 :].view(self.parameters.W.dtype)
         on_device = kernels.available(index)
         random: Random = Seeds(self.generator, seed) if on_device else self.generator
-        batch = self.documents.pick(index)
-        self._optimizer.step(self.phase.gradients(batch, variant, random), rate)
+        gradients = self.phase.gradients(self._batches.pick(index), variant, random)
+        self._optimizer.step(self._averaged(gradients), rate)
         self.phase.correct()
         if averaging:
             self._average.W.lerp_(self.parameters.W, share)
             self._average.b.lerp_(self.parameters.b, share)
         self._place.add_(1)
+
+    def _averaged(self, gradients: list[Tensor]) -> list[Tensor]:
+        """The mean of all workers' gradients, exchanged as one tensor."""
+        if self.documents.together.size == 1:
+            return gradients
+        flat = torch.cat([gradient.reshape(-1) for gradient in gradients])
+        self.documents.average_(flat)
+        parts = torch.split(flat, [gradient.numel() for gradient in gradients])
+        return [part.view(g.shape) for part, g in zip(parts, gradients, strict=True)]
+
+    def agree(self) -> None:
+        """Let all workers have worker 0's model, should their processors round differently."""
+        if self.documents.together.size > 1:
+            for name, tensor in self.tensors().items():
+                if not name.startswith(OWN):
+                    self.documents.together.from_first_(tensor)
 
     @property
     def learnt(self) -> Parameters:
@@ -157,13 +184,14 @@ class Trainer:
 
     def watch(self) -> dict[str, float]:
         """What there is to see of the phase now."""
-        batch = self.documents.pick(torch.arange(self._shuffle.size, device=self._plan.device))
+        batch = self.documents.pick(torch.arange(self._batches.size, device=self._plan.device))
         # Random numbers of its own: to look must not change what follows.
         generator = torch.Generator(self._plan.device).manual_seed(self.update)
-        return {
-            "rate": self.phase.rate(max(self.update - 1, 0)),
-            **self.phase.watch(batch, self.update, generator),
-        }
+        seen = self.phase.watch(batch, self.update, generator)
+        if self.documents.together.size > 1:
+            mean = torch.tensor(list(seen.values()), dtype=torch.float64) * self.documents.share
+            seen = dict(zip(seen, self.documents.together.total(mean).tolist(), strict=True))
+        return {"rate": self.phase.rate(max(self.update - 1, 0)), **seen}
 
     @property
     def carried(self) -> dict[str, Tensor]:
@@ -171,12 +199,15 @@ class Trainer:
         return self._optimizer.tensors()
 
     def tensors(self) -> dict[str, Tensor]:
-        """Everything an update changes, the random generator aside."""
+        """Everything an update changes, the random generator aside.
+
+        What the phase keeps is a worker's own, the rest the same in all.
+        """
         p, average = self.parameters, self._average
         own = {"W": p.W.T, "b": p.b}
         if average is not p:
             own |= {"average.W": average.W.T, "average.b": average.b}
-        parts = (("phase", self.phase.tensors()), ("optimizer", self._optimizer.tensors()))
+        parts = ((OWN, self.phase.tensors()), ("optimizer", self._optimizer.tensors()))
         return own | {f"{part}.{name}": t for part, held in parts for name, t in held.items()}
 
 

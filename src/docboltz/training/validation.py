@@ -19,10 +19,11 @@ from torch.nn.functional import normalize
 
 from docboltz.errors import InvalidParameter, is_number, is_whole, require
 from docboltz.model.conditionals import fast_topic_mean, free_energy, word_logits
-from docboltz.model.counts import SparseCounts, whole_counts
+from docboltz.model.counts import SparseCounts, joined, whole_counts
 from docboltz.model.latent_words import LatentWords
 from docboltz.model.parameters import Parameters
 from docboltz.settings import ShortRepr
+from docboltz.training.together import ALONE, Alone
 
 BLOCK_ENTRIES = 2**22
 """Logits held at once."""
@@ -90,28 +91,38 @@ class Validation(ShortRepr):
         object.__setattr__(self, "strengths", tuple(map(float, given)))
         object.__setattr__(self, "tolerance", float(self.tolerance))
 
-    def applies_to(self, counts: SparseCounts) -> bool:
-        """Tell whether there are documents enough."""
-        return int((counts.lengths >= 2).sum()) >= self.fewest
+    def applies_to(self, counts: SparseCounts, together: Alone = ALONE) -> bool:
+        """Tell whether there are documents enough, in all workers."""
+        return int(together.total((counts.lengths >= 2).sum())) >= self.fewest
 
 
 def hold_out(
-    counts: SparseCounts, share: float, *, generator: torch.Generator
+    counts: SparseCounts,
+    share: float,
+    *,
+    generator: torch.Generator,
+    together: Alone = ALONE,
 ) -> tuple[SparseCounts, SparseCounts]:
-    """Split documents at random: those to learn from, and a share to look at."""
-    held = min(max(1, round(share * len(counts))), MOST_DOCUMENTS)
-    if len(counts) < 2 or held >= len(counts):
+    """Split documents at random: those to learn from, and a share to look at.
+
+    Several workers hold out so many in all, and each keeps one to learn from.
+    """
+    sizes = together.gather(len(counts))
+    n = sum(sizes)
+    held = min(max(1, round(share * n)), MOST_DOCUMENTS)
+    if n < 2 or held >= n:
         raise InvalidParameter(
-            f"Holding out {share:g} of {len(counts)} documents leaves none to learn from.",
+            f"Holding out {share:g} of {n} documents leaves none to learn from.",
             hint="Train without {validation}, or on more documents.",
             settings=("validation",),
         )
+    held = min(together.part_of(held, sizes), len(counts) - 1)
     order = torch.randperm(len(counts), generator=generator)
     return counts.rows(order[held:]), counts.rows(order[:held])
 
 
 class HeldOut:
-    """Measures of a model on documents it has not learnt from."""
+    """Measures of a model on documents it has not learnt from; worker 0 measures for all."""
 
     def __init__(
         self,
@@ -121,11 +132,15 @@ class HeldOut:
         device: torch.device,
         *,
         generator: torch.Generator,
+        together: Alone = ALONE,
     ) -> None:
-        self._latent_words = latent_words
+        self._latent_words, self._together = latent_words, together
         size = min(len(held), len(learnt))
-        self._held, self._learnt = held.slice(0, size).to(device), learnt.slice(0, size).to(device)
-        seen, hidden = halves(held.slice(0, size), generator=generator)
+        held, learnt = (joined(together.gather(part.slice(0, size))) for part in (held, learnt))
+        generator.set_state(together.from_first(generator.get_state()))  # the same halves for all
+        size = len(held)
+        self._held, self._learnt = held.to(device), learnt.to(device)
+        seen, hidden = halves(held, generator=generator)
         if not len(seen):
             raise InvalidParameter(
                 f"None of the {size} held-out documents has two words, so none can say how well it "
@@ -142,6 +157,9 @@ class HeldOut:
         document counting once. The free-energy gap is that of held-out documents above training
         documents, in nats a word: it grows when a model learns its training documents by heart.
         """
+        return self._together.by_first(lambda: self._measured(p))
+
+    def _measured(self, p: Parameters) -> dict[str, float]:
         gap = self._free_energy(p, self._held) - self._free_energy(p, self._learnt)
         return {
             "halves_found": self.halves_found(p),
