@@ -67,7 +67,10 @@ class SparseCounts:
         """Pick the documents begin, begin + 1, …, end − 1 without copying their entries."""
         first, last = int(self.starts[begin]), int(self.starts[end])
         words, counts = self.words[first:last], self.counts[first:last]
-        return SparseCounts(self.starts[begin : end + 1] - first, words, counts, self.n_words)
+        owner = None if self.owner is None else self.owner[first:last] - begin
+        return SparseCounts(
+            self.starts[begin : end + 1] - first, words, counts, self.n_words, owner
+        )
 
     def shares(self) -> SparseCounts:
         """x̄ = x/N: words as shares of their document. No document may be empty."""

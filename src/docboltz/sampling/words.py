@@ -60,11 +60,10 @@ class DrawPlan:
     def draw(self, probabilities: Tensor, *, generator: torch.Generator) -> SparseCounts:
         """Draw n_i words for document i from row i of `probabilities` (B, K), exactly multinomial.
 
-        One entry of count 1 each, in the order they are drawn. Probabilities are float64, and are
-        overwritten: to copy them would take as long as to add them up.
+        One entry of count 1 each, in the order they are drawn.
         """
         B, K = probabilities.shape
-        ladder = probabilities.cumsum_(1)
+        ladder = probabilities.cumsum(1, dtype=torch.float64)
         # One increasing sequence for the whole batch: document i owns the interval [i, i + 1).
         document = torch.arange(B, device=self.n.device, dtype=torch.float64)
         ladder.div_(ladder[:, -1:].clone()).add_(document[:, None])
@@ -85,8 +84,7 @@ def sample_words(probabilities: Tensor, n: Tensor, *, generator: torch.Generator
     Rows need not sum to 1; `n` (B,) are whole numbers, 0 included. A word of probability 0 is never
     drawn. The draws come back in order, one entry of count 1 each, as a text would have them.
     """
-    own = probabilities.to(torch.float64, copy=True)
-    return DrawPlan(n.long(), probabilities.dtype).draw(own, generator=generator)
+    return DrawPlan(n.long(), probabilities.dtype).draw(probabilities, generator=generator)
 
 
 def sample_word_counts(probabilities: Tensor, n: Tensor, *, generator: torch.Generator) -> Tensor:
@@ -117,12 +115,12 @@ def sample_word_shares(
     """
     if kernels.available(logits):
         return kernels.draw_word_shares(logits, n, generator)
-    g, K = kernels.generator_of(generator), logits.shape[1]
-    plan = plan or plan_of(n, K, logits.dtype)
+    g, probabilities = kernels.generator_of(generator), torch.softmax(logits, 1)
+    plan = plan or plan_of(n, logits.shape[1], logits.dtype)
     if plan is not None:
-        drawn = plan.draw(torch.softmax(logits, 1, dtype=torch.float64), generator=g)
+        drawn = plan.draw(probabilities, generator=g)
         return replace(drawn, counts=plan.shares)
-    counts = sample_word_counts(torch.softmax(logits, 1), n, generator=g)
+    counts = sample_word_counts(probabilities, n, generator=g)
     return (counts / counts.sum(1, keepdim=True)).to(logits.dtype)
 
 

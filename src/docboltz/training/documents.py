@@ -28,6 +28,12 @@ class Batch:
     d: Tensor
     """D = N + M, with its latent words: (B,)."""
 
+    def slice(self, begin: int, end: int) -> Batch:
+        """The documents begin, begin + 1, …, end − 1, without a copy of them."""
+        x, own = self.shares, slice(begin, end)
+        shares = x[own] if isinstance(x, Tensor) else x.slice(begin, end)
+        return Batch(shares, self.n[own], self.d[own])
+
 
 @dataclass(frozen=True)
 class Facts:
