@@ -58,7 +58,7 @@ def save_features(
             EmptyDocumentsWarning,
         )
     stream = as_documents(documents, "TextModel.save_features", model.reading)
-    how = {"analysis": model.analysis, "vocabulary": model.vocabulary}
+    how: dict[str, Any] = {"analysis": model.analysis, "vocabulary": model.vocabulary}
     with replacing(out) as file:  # a place that cannot be written is found before the work
         corpus = count_documents(stream, None, verbose=verbose, **how)
         with progress_bar("Inferring", "documents", shown=verbose) as update:
