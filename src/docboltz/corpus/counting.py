@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import weakref
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from itertools import chain
 from pathlib import Path
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from docboltz.corpus.chunks import ChunkCounter, ChunkCounts
 from docboltz.corpus.counts import Corpus, by_frequency
 from docboltz.corpus.document import Document
-from docboltz.corpus.merging import About, Counted, Merged
+from docboltz.corpus.merging import About, Merged
 from docboltz.corpus.parts import PART, Parts
 from docboltz.corpus.text import TextAnalysis
 from docboltz.corpus.vocabulary import Vocabulary
@@ -73,7 +73,9 @@ def count(
     (('ship', 'port', 'sea'), [[2, 1, 1]])
     """
     analysis = analysis or TextAnalysis()
-    _check(min_df, max_df, max_words, n_jobs)
+    check_limits(min_df, max_df, max_words)
+    ok = is_whole(n_jobs) and (n_jobs == -1 or n_jobs >= 1)
+    require(ok, "count", "n_jobs", "-1 or at least 1", n_jobs)
     n_processes = (os.cpu_count() or 1) if n_jobs == -1 else n_jobs
     with ExitStack() as stack:
         about = About()
@@ -102,7 +104,7 @@ def count(
 
         counter = ChunkCounter(analysis, vocabulary)
         # Closed whatever happens, Ctrl-C included: workers end before the error is seen.
-        with closing(_counted(_chunks(texts()), counter, n_processes)) as chunks:
+        with closing(_counted(chunks_of(texts()), counter, n_processes)) as chunks:
             for chunk in chunks:
                 merged.add(chunk)
                 if progress:
@@ -114,7 +116,8 @@ def count(
         if vocabulary is not None:
             counts = found.counts(np.arange(len(vocabulary)))
         else:
-            columns = _select(found, min_df, max_df, max_words)
+            facts = found.terms, found.df, found.totals, found.n_documents
+            columns = select_terms(*facts, min_df, max_df, max_words)
             counts = found.counts(columns)
             n_outside = int(found.totals.sum() - found.totals[columns].sum())
             terms = [found.terms[column] for column in columns]
@@ -137,17 +140,17 @@ def memory_for_counts(given: float | None) -> float:
     return min(MOST_HELD, MEMORY_SHARE * there)
 
 
-def _check(min_df: Any, max_df: Any, max_words: Any, n_jobs: Any) -> None:
+def check_limits(min_df: Any, max_df: Any, max_words: Any) -> None:
+    """Refuse limits of a vocabulary that make no sense."""
     for name, df in (("min_df", min_df), ("max_df", max_df)):
         ok = df >= 1 if is_whole(df) else is_number(df) and 0 <= df <= 1
         require(ok, "count", name, "a whole number from 1 or a share, 0.0 to 1.0", df)
     ok = max_words is None or (is_whole(max_words) and max_words >= 1)
     require(ok, "count", "max_words", "None or at least 1", max_words)
-    ok = is_whole(n_jobs) and (n_jobs == -1 or n_jobs >= 1)
-    require(ok, "count", "n_jobs", "-1 or at least 1", n_jobs)
 
 
-def _chunks(texts: Iterable[str]) -> Iterator[list[str]]:
+def chunks_of(texts: Iterable[str]) -> Iterator[list[str]]:
+    """Texts, as many at a time as are counted at once."""
     chunk: list[str] = []
     size = 0
     for text in texts:
@@ -175,12 +178,17 @@ def _counted(
         yield from count_with_workers(chain([ahead], chunks), counter, n_processes - 1)
 
 
-def _select(
-    found: Counted, min_df: float, max_df: float, max_words: int | None
+def select_terms(
+    terms: Sequence[str],
+    df: NDArray[np.int64],
+    totals: NDArray[np.int64],
+    n_documents: int,
+    min_df: int | float,
+    max_df: int | float,
+    max_words: int | None,
 ) -> NDArray[np.int64]:
-    """The columns to keep, by falling frequency."""
-    n_documents = found.n_documents
-    if not found.terms:
+    """The terms to keep, by falling frequency: `df` documents have each, `totals` times in all."""
+    if not len(terms):
         raise InvalidCorpus(
             f"None of the {n_documents} documents has a word left: they are empty, or "
             "hold only stop words, short words or numbers.",
@@ -189,7 +197,7 @@ def _select(
         )
     low = min_df if is_whole(min_df) else min_df * n_documents
     high = max_df if is_whole(max_df) else max_df * n_documents
-    kept = (found.df >= low) & (found.df <= high)
+    kept = (df >= low) & (df <= high)
     if not kept.any():
         raise InvalidCorpus(
             f"No word is in at least {low:g} and at most {high:g} of the {n_documents} documents.",
@@ -197,5 +205,5 @@ def _select(
             settings=("min_df", "max_df"),
         )
     columns = np.flatnonzero(kept)
-    order = by_frequency(found.totals[columns], [found.terms[int(c)] for c in columns])
+    order = by_frequency(totals[columns], [terms[int(c)] for c in columns])
     return columns[order[:max_words]]
