@@ -17,6 +17,7 @@ from docboltz.corpus.language_guess import LanguageGuess
 from docboltz.corpus.parts import remove_parts
 from docboltz.corpus.read_options import ReadOptions
 from docboltz.corpus.readers import Documents, as_documents
+from docboltz.corpus.stored import let_go
 from docboltz.corpus.text import TextAnalysis
 from docboltz.device import choose_device
 from docboltz.errors import (
@@ -118,6 +119,7 @@ def fit(
         if out is not None:
             _require_space(out, len(corpus), len(corpus.vocabulary), estimator.n_components)
         state, stopped = _train(estimator, corpus)
+        let_go(corpus.counts.data, corpus.counts.indices)
         if stopped is not None and out is None:
             raise stopped
         if stopped is not None and out is not None and _holds_whole_model(out):

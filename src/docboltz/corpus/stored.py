@@ -66,6 +66,7 @@ def as_float32(counts: csr_array) -> csr_array:
             file.write(counts.data[begin : begin + BLOCK_ENTRIES].astype(np.float32).data)
         file.flush()
         data = np.asarray(np.memmap(file, np.float32, mode="r"))
+    let_go(counts.data)
     floats = csr_array((data, counts.indices, counts.indptr), shape=counts.shape)
     floats.has_sorted_indices = counts.has_sorted_indices
     return floats
@@ -129,6 +130,8 @@ class StoredStrings(Sequence[str]):
             stop = min(end, self._first[part + 1], begin + BLOCK_STRINGS)
             yield from _cut(*self._parts[part], begin - self._first[part], stop - self._first[part])
             begin = stop
+            if begin == self._first[part + 1]:
+                let_go(*self._parts[part])
 
 
 def _cut(text: NDArray[np.uint8], ends: NDArray[np.int64], begin: int, end: int) -> list[str]:

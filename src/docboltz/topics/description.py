@@ -19,6 +19,7 @@ from scipy.sparse import csr_array
 
 from docboltz.answers import Example, Topic
 from docboltz.corpus.document import Document
+from docboltz.corpus.stored import let_go
 from docboltz.corpus.text import TextAnalysis
 from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.light import LightModel
@@ -36,7 +37,7 @@ TYPICAL = 30
 MOST_LOOKED_AT = 250_000
 """Documents that topics are found in and described by. Of more, so many are drawn, and the others
 are only assigned."""
-BLOCK_DOCUMENTS = 65_536
+BLOCK_DOCUMENTS = 16_384
 READ_FOR_PHRASES = 20_000
 """Documents whose texts are searched for phrases."""
 Integers = NDArray[np.int64]
@@ -79,24 +80,32 @@ class Collection:
     @cached_property
     def vectors(self) -> Floats:
         """Unit vectors of centred features of the documents that are looked at: (n, F)."""
-        features = self.store.features
-        return np.asarray(features[self.rows], np.float32) if self._is_sampled else features
+        if not self._is_sampled:
+            return self.store.features
+        return np.concatenate([self._vectors_of(rows) for rows in _blocks(self.rows)])
 
     @cached_property
     def presence(self) -> csr_array:
         """1 for each word of a document that is looked at: (n, K)."""
         return self._presence_of(self.rows) if self._is_sampled else self.store.words.presence()
 
+    def _vectors_of(self, rows: Integers) -> Floats:
+        """Those of some documents, in memory; the rest of the file need not stay there."""
+        vectors = np.asarray(self.store.features[rows], np.float32)
+        let_go(self.store.features)
+        return vectors
+
     def _presence_of(self, rows: Integers) -> csr_array:
         words = self.store.words_of(rows)
+        let_go(*vars(self.store.words).values())
         return csr_array((np.ones_like(words.data), words.indices, words.indptr), words.shape)
 
     def labels(self) -> list[tuple[str, ...]]:
         """The labels of the documents that are looked at."""
         if not self._is_sampled:
             return self.store.labels_and_dates()[0]
-        blocks = np.array_split(self.rows, -(-len(self.rows) // BLOCK_DOCUMENTS))
-        return [each.labels for rows in blocks for each in self.store.documents(rows)]
+        some = (self.store.documents(rows) for rows in _blocks(self.rows))
+        return [each.labels for documents in some for each in documents]
 
     def assign(self, mixture: TopicMixture, numbers: Integers) -> Assignment:
         """The topics of all documents, looked at or not."""
@@ -104,11 +113,9 @@ class Collection:
             return mixture.assign(self.vectors, self.presence, numbers)
         n = len(self.store)
         topic, probability = np.empty(n, np.int64), np.empty(n, np.float32)
-        for begin in range(0, n, BLOCK_DOCUMENTS):
-            some = slice(begin, min(begin + BLOCK_DOCUMENTS, n))
-            presence = self._presence_of(np.arange(some.start, some.stop))
-            found = mixture.assign(self.store.features[some], presence, numbers)
-            topic[some], probability[some] = found
+        for rows in _blocks(np.arange(n)):
+            found = mixture.assign(self._vectors_of(rows), self._presence_of(rows), numbers)
+            topic[rows], probability[rows] = found
         return Assignment(topic, probability)
 
     @cached_property
@@ -144,6 +151,10 @@ class Collection:
         best = np.argsort(-news, kind="stable")[: KEPT_WORDS + len(hidden)]
         forms = (self.vocabulary.forms[int(k)] for k in best if news[k] > 0)
         return tuple(form for form in forms if form not in hidden)[:KEPT_WORDS]
+
+
+def _blocks(rows: Integers) -> list[Integers]:
+    return np.split(rows, range(BLOCK_DOCUMENTS, len(rows), BLOCK_DOCUMENTS))
 
 
 def describe(
