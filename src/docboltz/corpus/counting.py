@@ -23,7 +23,7 @@ from docboltz.corpus.chunks import ChunkCounter, ChunkCounts
 from docboltz.corpus.counts import Corpus, by_frequency
 from docboltz.corpus.document import Document
 from docboltz.corpus.merging import About, Merged
-from docboltz.corpus.parts import PART, Parts
+from docboltz.corpus.parts import PART, Parts, remove_parts
 from docboltz.corpus.text import TextAnalysis
 from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.corpus.workers import count_with_workers
@@ -77,21 +77,23 @@ def count(
     ok = is_whole(n_jobs) and (n_jobs == -1 or n_jobs >= 1)
     require(ok, "count", "n_jobs", "-1 or at least 1", n_jobs)
     n_processes = (os.cpu_count() or 1) if n_jobs == -1 else n_jobs
-    with ExitStack() as stack:
+    with ExitStack() as while_counting, ExitStack() as if_nothing_comes_of_it:
         about = About()
 
         def open_parts() -> Parts:
-            if folder is not None:
-                folder.mkdir(parents=True, exist_ok=True)
-                stack.enter_context(PART.locked(folder))
-                return Parts(folder, run)
-            place = mkdtemp(prefix="docboltz-counts-")
-            stack.callback(shutil.rmtree, place, ignore_errors=True)
-            return Parts(Path(place), "")
+            if folder is None:
+                place = mkdtemp(prefix="docboltz-counts-")
+                if_nothing_comes_of_it.callback(shutil.rmtree, place, ignore_errors=True)
+                return Parts(Path(place), "")
+            folder.mkdir(parents=True, exist_ok=True)
+            while_counting.enter_context(PART.locked(folder))
+            if not run:  # nobody could go on
+                if_nothing_comes_of_it.callback(remove_parts, folder)
+            return Parts(folder, run)
 
         merged = Merged(vocabulary, about, memory_for_counts(memory), open_parts)
-        if folder is not None and folder.is_dir() and len(left := open_parts()):
-            merged.take_up(left)
+        if folder is not None and folder.is_dir() and len(done := open_parts()):
+            merged.take_up(done)
         n_before = merged.n_documents
 
         def texts() -> Iterator[str]:
@@ -124,8 +126,9 @@ def count(
             vocabulary = Vocabulary(terms, found.forms(columns))
         ids, labels, dates = found.about()
         corpus = Corpus(counts, ids, labels, vocabulary, analysis, n_outside, dates)
-        if merged.parts is not None:
-            weakref.finalize(counts, stack.pop_all().close)  # maps are in use until then
+        left = if_nothing_comes_of_it.pop_all()
+        if folder is None and merged.parts is not None:
+            weakref.finalize(counts, left.close)
         return corpus
 
 
