@@ -7,7 +7,7 @@ Documents are synthetic: 5 to 15 words each, 100 themes over Zipf-like words, in
 with ids. Every size is fitted by `TextModel.fit` (recipe "quick"), transformed into a Parquet file
 and searched, each in a process of its own whose memory, with that of its workers, is looked at
 twenty times a second: all that is resident, mapped files included, and that part alone which the
-system could not drop. 10,000,000 documents take about 20 GB of disk.
+system could not drop; of a fit also step by step. 10,000,000 documents take about 20 GB of disk.
 """
 
 from __future__ import annotations
@@ -31,16 +31,18 @@ QUERIES = 20
 
 # What runs in each process. Progress bars have titles: the time between them is that of a step.
 CHILD = """
-import contextlib, json, sys, time
+import contextlib, json, pathlib, sys, time
 from docboltz import progress
 shown, took = progress.progress_bar, {}
 @contextlib.contextmanager
 def timed(label, unit, *, shown):
     begin = time.perf_counter()
+    pathlib.Path(sys.argv[2]).write_text(label)
     try:
         yield lambda done, total, note="": None
     finally:
         took[label] = took.get(label, 0) + time.perf_counter() - begin
+        pathlib.Path(sys.argv[2]).write_text("")
 progress.progress_bar = timed
 import docboltz
 from docboltz.text_model import TextModel
@@ -162,22 +164,29 @@ def measure(n: int, folder: Path, files: list[str], queries: list[str]) -> dict[
     names = {"files": files, "model": str(model), "out": str(out), "queries": queries}
     found: dict[str, Any] = {"documents": n}
     for step, program in (("fit", FIT), ("transform", TRANSFORM), ("search", SEARCH)):
-        answer, memory = run(program.format(**names))
-        found[step] = {**answer, "GB": memory.resident, "GB own": memory.own}
+        answer, memory = run(program.format(**names), folder / "step")
+        whole = memory.pop("all")
+        found[step] = {**answer, "GB": whole.resident, "GB own": whole.own, "GB by step": memory}
     found["GB on disk"] = size_of(model) / 1e9
     return found
 
 
-def run(program: str) -> tuple[dict[str, Any], Memory]:
-    """Run it in a process of its own; give what it prints, and its memory."""
-    process = subprocess.Popen([sys.executable, "-c", CHILD, program], stdout=subprocess.PIPE)
-    peak = [0.0, 0.0]
+def run(program: str, step: Path) -> tuple[dict[str, Any], dict[str, Memory]]:
+    """Run it in a process of its own; give what it prints, and its memory at most, step by step.
+
+    The process keeps the name of the step it is at in the file `step`.
+    """
+    step.touch()
+    command = [sys.executable, "-c", CHILD, program, str(step)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE)
+    peak = {"all": Memory(0.0, 0.0)}
     done = threading.Event()
 
     def watch() -> None:
         while not done.wait(0.05):
-            for i, amount in enumerate(memory_of(process.pid)):
-                peak[i] = max(peak[i], amount)
+            now = [amount / 1e9 for amount in memory_of(process.pid)]
+            for name in ("all", step.read_text() or "between"):
+                peak[name] = Memory(*map(max, now, peak.get(name, now)))
 
     watcher = threading.Thread(target=watch)
     watcher.start()
@@ -186,7 +195,7 @@ def run(program: str) -> tuple[dict[str, Any], Memory]:
     watcher.join()
     if process.returncode:
         raise SystemExit(f"a step ended with {process.returncode}")
-    return json.loads(printed.splitlines()[-1]), Memory(*(amount / 1e9 for amount in peak))
+    return json.loads(printed.splitlines()[-1]), peak
 
 
 def memory_of(pid: int) -> tuple[float, float]:
@@ -248,6 +257,10 @@ def print_table(rows: list[dict[str, Any]]) -> None:
     for step in ("fit", "transform", "search"):
         cells = [f"{row[step]['GB']:.2f} GB ({row[step]['GB own']:.2f})" for row in rows]
         print(f"| peak memory of {step} (without mapped files) | {' | '.join(cells)} |")
+    for name, label in STEPS.items():
+        each = [row["fit"]["GB by step"].get(label, Memory(0.0, 0.0)) for row in rows]
+        cells = [f"{memory.resident:.2f} GB ({memory.own:.2f})" for memory in each]
+        print(f"| — at {name} | {' | '.join(cells)} |")
     for by in ("features", "words", "both"):
         cells = [f"{row['search']['milliseconds'][by]:.1f} ms" for row in rows]
         print(f"| a search by {by} | {' | '.join(cells)} |")

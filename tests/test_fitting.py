@@ -1,5 +1,6 @@
 """From a stream of documents to a model with the collection it searches."""
 
+import json
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,12 +9,18 @@ from scipy.sparse import csr_array
 
 import docboltz
 from docboltz import OverReplicatedSoftmax, Pretraining, fitting
+from docboltz.corpus.chunks import ChunkCounter
 from docboltz.corpus.counts import Corpus
 from docboltz.corpus.document import Document
 from docboltz.corpus.vocabulary import Vocabulary
-from docboltz.errors import FewDocumentsWarning, InvalidCorpus, InvalidParameter
+from docboltz.errors import (
+    FewDocumentsWarning,
+    InvalidCorpus,
+    InvalidModelFile,
+    InvalidParameter,
+)
 from docboltz.fitting import TrainingInterrupted, describe_units
-from docboltz.indexing import KEPT_CHARACTERS
+from docboltz.indexing import KEPT_CHARACTERS, Texts
 from docboltz.search import writer
 from docboltz.search.store import SearchStore
 from docboltz.storage import fingerprint
@@ -285,3 +292,116 @@ def test_a_full_disk_is_noticed_before_training(tmp_path, monkeypatch):
         fit(DOCUMENTS, tmp_path / "model", model)
     assert not hasattr(model, "components_")
     assert not (tmp_path / "model").exists()
+
+
+# ---- counts on disk ----
+
+
+@pytest.fixture
+def few_bytes(monkeypatch):
+    """Counts go to disk at once, part by part."""
+    monkeypatch.setattr("docboltz.corpus.counting.MOST_HELD", 20_000)
+    monkeypatch.setattr("docboltz.corpus.counting.CHUNK_DOCUMENTS", 30)
+
+
+@pytest.fixture
+def lines(tmp_path):
+    """A file of 300 documents, some of them without a word."""
+    rng = np.random.default_rng(0)
+    words = [f"{a}{b}" for a in ("sea", "sky", "pan") for b in "bdfgk"]
+    file = tmp_path / "lines.jsonl"
+    with file.open("w") as stream:
+        for i in range(300):
+            text = " ".join(rng.choice(words, 6)) if i % 25 else ""
+            print(json.dumps({"id": f"d{i}", "text": text, "label": f"l{i % 3}"}), file=stream)
+    return docboltz.read(file)
+
+
+def test_counts_on_disk_make_the_same_model(tmp_path, monkeypatch, few_bytes, lines, capsys):
+    disk = fit(lines, tmp_path / "disk", verbose=True)
+    said = capsys.readouterr().err
+    features = disk.save_features(lines, tmp_path / "disk.npy")
+    indexed = disk.index(lines)
+    assert features.on_disk
+    assert indexed.on_disk
+    assert (len(indexed), indexed.n_empty) == (300, 12)
+    monkeypatch.setattr("docboltz.corpus.counting.MOST_HELD", 1 << 28)
+    memory = fit(lines, tmp_path / "memory", verbose=True)
+    assert "kept on disk" not in capsys.readouterr().err
+    assert f"they are kept on disk, in {tmp_path / 'disk.counts'}" in said
+    for name, array in memory._arrays.items():
+        assert np.array_equal(array, disk._arrays[name]), name
+    assert disk.fingerprint == memory.fingerprint
+    assert np.array_equal(disk.store.features, memory.store.features)
+    assert disk.store.documents(range(300)) == memory.store.documents(range(300))
+    assert disk.topics() == memory.topics()
+    memory.save_features(lines, tmp_path / "memory.npy")
+    assert (tmp_path / "memory.npy").read_bytes() == (tmp_path / "disk.npy").read_bytes()
+    assert not any(path.name.endswith(".counts") for path in tmp_path.iterdir())
+
+
+def test_an_interrupted_count_goes_on_with_the_same_call(tmp_path, monkeypatch, few_bytes, lines):
+    plain, seen, counted = Texts.add, [], []
+
+    def add(self, document):
+        seen.append(document.id)
+        if len(seen) == 200:
+            raise KeyboardInterrupt
+        plain(self, document)
+
+    monkeypatch.setattr(Texts, "add", add)
+    with pytest.raises(KeyboardInterrupt):
+        fit(lines, tmp_path / "model")
+    assert any((tmp_path / "model.counts").iterdir())
+    count = ChunkCounter.count
+    monkeypatch.setattr(
+        ChunkCounter, "count", lambda self, t: counted.append(len(t)) or count(self, t)
+    )
+    model = fit(lines, tmp_path / "model")
+    assert 0 < sum(counted) < 300
+    assert not (tmp_path / "model.counts").exists()
+    whole = fit(lines, tmp_path / "whole")
+    assert model.fingerprint == whole.fingerprint
+    assert model.store.documents(range(300)) == whole.store.documents(range(300))
+
+
+def interrupt(lines, out):
+    """Leave parts of a count behind."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Texts, "add", lambda self, d: _stop() if d.id == "d200" else None)
+        with pytest.raises(KeyboardInterrupt):
+            fit(lines, out)
+    assert any(out.with_suffix(".counts").iterdir())
+
+
+def _stop():
+    raise KeyboardInterrupt
+
+
+def test_a_damaged_part_of_a_count_is_noticed_and_restart_counts_anew(tmp_path, few_bytes, lines):
+    out = tmp_path / "model"
+    interrupt(lines, out)
+    file = next((tmp_path / "model.counts").rglob("terms.i4"))
+    file.write_bytes(file.read_bytes()[:-4])
+    with pytest.raises(InvalidModelFile, match=r"part of a count .* is damaged"):
+        fit(lines, out)
+    fit(lines, out, restart=True)
+    assert not (tmp_path / "model.counts").exists()
+
+
+def test_files_that_were_changed_are_counted_anew(tmp_path, few_bytes, lines):
+    interrupt(lines, tmp_path / "model")
+    file = tmp_path / "lines.jsonl"
+    file.write_text(file.read_text().replace("sea", "hill"))
+    model = fit(docboltz.read(file), tmp_path / "model")
+    assert not any(word.startswith("sea") for word in model.vocabulary)
+
+
+def test_a_count_that_nobody_can_go_on_with_leaves_nothing(tmp_path, few_bytes, lines):
+    def stream():
+        yield from lines
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fit(stream(), tmp_path / "model")
+    assert [path.name for path in tmp_path.iterdir()] == ["lines.jsonl"]

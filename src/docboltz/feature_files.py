@@ -19,7 +19,7 @@ from docboltz.corpus.counts import Corpus
 from docboltz.corpus.readers import as_documents
 from docboltz.errors import EmptyDocumentsWarning, InvalidParameter, require, warn_user
 from docboltz.files import replacing
-from docboltz.indexing import BLOCK_DOCUMENTS, count_documents
+from docboltz.indexing import BLOCK_DOCUMENTS, count_documents, counts_folder
 from docboltz.progress import progress_bar
 from docboltz.topics.mixture import Assignment
 
@@ -58,9 +58,10 @@ def save_features(
             EmptyDocumentsWarning,
         )
     stream = as_documents(documents, "TextModel.save_features", model.reading)
-    how = {"analysis": model.analysis, "vocabulary": model.vocabulary}
-    with replacing(out) as file:  # a place that cannot be written is found before the work
-        corpus = count_documents(stream, None, verbose=verbose, **how)
+    how: dict[str, Any] = {"analysis": model.analysis, "vocabulary": model.vocabulary}
+    # A place that cannot be written is found before the work.
+    with replacing(out) as file, counts_folder(out) as counts_on_disk:
+        corpus = count_documents(stream, None, verbose=verbose, folder=counts_on_disk, **how)
         with progress_bar("Inferring", "documents", shown=verbose) as update:
 
             def assign(counts: csr_array) -> Assignment:

@@ -14,8 +14,10 @@ from docboltz.answers import Unit
 from docboltz.corpus.counts import Corpus
 from docboltz.corpus.document import Document
 from docboltz.corpus.language_guess import LanguageGuess
+from docboltz.corpus.parts import remove_parts
 from docboltz.corpus.read_options import ReadOptions
 from docboltz.corpus.readers import Documents, as_documents
+from docboltz.corpus.stored import let_go
 from docboltz.corpus.text import TextAnalysis
 from docboltz.device import choose_device
 from docboltz.errors import (
@@ -37,9 +39,12 @@ from docboltz.estimator.saving import describe
 from docboltz.evaluation.topic_words import BLOCK_DOCUMENTS, TopicTally
 from docboltz.files import StrPath
 from docboltz.indexing import (
+    COUNTS,
     KEPT_CHARACTERS,
     Texts,
+    beside,
     count_documents,
+    counts_folder,
     look_for_topics,
     write_store,
 )
@@ -89,14 +94,15 @@ def fit(
         if verbose and CHECKPOINT.exists(checkpoint):
             remark(f"There is a checkpoint in {checkpoint}: going on.")
     guess = LanguageGuess()
-    with Texts() as texts:
+    with Texts() as texts, counts_folder(out) as counts:
 
         def see(document: Document) -> None:
             texts.add(document)
             guess.add(document.text)
 
         try:
-            corpus = count_documents(stream, see, verbose=verbose, analysis=analysis, **limits)
+            how = {"analysis": analysis, **limits}
+            corpus = count_documents(stream, see, verbose=verbose, folder=counts, **how)
         except InvalidCorpus as error:
             raise _too_few(stream) or error from None
         if (too_few := _too_few(stream)) is not None:
@@ -113,6 +119,7 @@ def fit(
         if out is not None:
             _require_space(out, len(corpus), len(corpus.vocabulary), estimator.n_components)
         state, stopped = _train(estimator, corpus)
+        let_go(corpus.counts.data, corpus.counts.indices)
         if stopped is not None and out is None:
             raise stopped
         if stopped is not None and out is not None and _holds_whole_model(out):
@@ -149,12 +156,11 @@ def fit(
             raise KeyboardInterrupt(f"the {complete}") from error
         finally:
             estimator.set_params(checkpoint=None)  # what is done with it now needs none
-    if stopped is not None:
-        kept = f" The model that was in {folder} is untouched." if str(out) != str(folder) else ""
-        raise TrainingInterrupted(
-            f"the model in {out} is usable as it is, after {estimator.n_updates_:,} updates.{kept}",
-            model,
-        )
+        if stopped is not None:
+            same = str(out) == str(folder)
+            kept = "" if same else f" The model that was in {folder} is untouched."
+            done = f"usable as it is, after {estimator.n_updates_:,} updates.{kept}"
+            raise TrainingInterrupted(f"the model in {out} is {done}", model)
     return model
 
 
@@ -191,18 +197,12 @@ def describe_units(model: TopicModel, corpus: Corpus) -> tuple[Unit, ...]:
 
 def checkpoint_folder(model_folder: Path) -> Path:
     """Where training for a model keeps its state until it is done."""
-    return _beside(model_folder, ".checkpoint")
+    return beside(model_folder, ".checkpoint")
 
 
 def interrupted_folder(model_folder: Path) -> Path:
     """Where a model goes whose training was stopped, beside one that is there already."""
-    return _beside(model_folder, "-interrupted")
-
-
-def _beside(folder: Path, suffix: str) -> Path:
-    """The folder of that name and suffix; "." has a name only when resolved."""
-    named = folder if folder.name not in ("", "..") else folder.resolve()
-    return named.parent / f"{named.name}{suffix}"
+    return beside(model_folder, "-interrupted")
 
 
 def _prepare(out: Path, *, replace: bool, restart: bool) -> Path:
@@ -217,6 +217,7 @@ def _prepare(out: Path, *, replace: bool, restart: bool) -> Path:
         )
     if restart:
         CHECKPOINT.remove(checkpoint)
+        remove_parts(beside(out, COUNTS))
     return checkpoint
 
 

@@ -1,7 +1,7 @@
 """A stream of documents → the store that is searched.
 
-The stream is read once: counts stay in memory, and texts wait in a temporary file until their
-features are known.
+The stream is read once: counts stay in memory, or on disk if they are many, and texts wait in a
+temporary file until their features are known.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -16,8 +17,12 @@ from typing import IO, TYPE_CHECKING, Any
 from docboltz.corpus.counting import count
 from docboltz.corpus.counts import Corpus
 from docboltz.corpus.document import Document
+from docboltz.corpus.parts import remove_parts
 from docboltz.corpus.readers import Documents, as_documents
+from docboltz.corpus.text import TextAnalysis
+from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.errors import InvalidParameter
+from docboltz.files import digest
 from docboltz.progress import progress_bar, remark
 from docboltz.search.writer import Block, build_store
 from docboltz.storage import fingerprint
@@ -28,6 +33,8 @@ if TYPE_CHECKING:
 KEPT_CHARACTERS = 2000
 """Of each text, to show and to mark words in: all of a short one."""
 BLOCK_DOCUMENTS = 16_384
+COUNTS = ".counts"
+"""What the folder is called where counts wait, after that of the model."""
 
 
 class Texts:
@@ -56,32 +63,82 @@ def count_documents(
     on_document: Callable[[Document], None] | None,
     *,
     verbose: bool,
+    folder: Path | None = None,
     **how: Any,
 ) -> Corpus:
     """Count words with a progress bar, and say what was read, before longer work begins.
 
-    See `docboltz.corpus.counting.count`.
+    See `docboltz.corpus.counting.count`. Many counts wait in `folder`; an interrupted count of the
+    same files goes on there.
     """
     with progress_bar("Reading", "documents", shown=verbose) as update:
         corpus = count(
-            documents, on_document=on_document, progress=lambda done: update(done, None), **how
+            documents,
+            on_document=on_document,
+            progress=lambda done: update(done, None),
+            folder=folder,
+            run=_run(documents, **how),
+            **how,
         )
     if verbose:
         for line in documents.report.summary():
             remark(line)
+    if verbose and corpus.on_disk:
+        where = "a temporary folder" if folder is None else str(folder)
+        remark(f"There are many counts: they are kept on disk, in {where}, until all is done")
     if verbose and corpus.n_empty:
         have = "document has" if corpus.n_empty == 1 else "documents have"
         remark(f"{corpus.n_empty:,} {have} no word of the vocabulary")
     return corpus
 
 
+def _run(
+    documents: Documents,
+    *,
+    analysis: TextAnalysis,
+    vocabulary: Vocabulary | None = None,
+    **limits: Any,
+) -> str:
+    """What tells one count from others, as far as parts of it go; "" where nobody can tell."""
+    from docboltz import __version__
+
+    files = documents.identity()
+    words = None if vocabulary is None else list(vocabulary)
+    return "" if files is None else digest([files, analysis.to_dict(), words, __version__])
+
+
+@contextmanager
+def counts_folder(model_folder: Path | None) -> Iterator[Path | None]:
+    """Where many counts wait on disk: beside the model's folder, or if it has none, anywhere.
+
+    What is there is removed in the end, but not after Ctrl-C: the same call goes on with it.
+    """
+    if model_folder is None:
+        yield None
+        return
+    folder = beside(model_folder, COUNTS)
+    try:
+        yield folder
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        remove_parts(folder)
+        raise
+    remove_parts(folder)
+
+
+def beside(folder: Path, suffix: str) -> Path:
+    """The folder of that name and suffix; "." has a name only when resolved."""
+    named = folder if folder.name not in ("", "..") else folder.resolve()
+    return named.parent / f"{named.name}{suffix}"
+
+
 def index_documents(model: TextModel, documents: Any, folder: Path, *, verbose: bool) -> Corpus:
     """Make `documents` the collection in `folder` that the model searches."""
     stream = as_documents(documents, "TextModel.index", model.reading)
-    with Texts() as texts:
-        corpus = count_documents(
-            stream, texts.add, verbose=verbose, analysis=model.analysis, vocabulary=model.vocabulary
-        )
+    how = {"analysis": model.analysis, "vocabulary": model.vocabulary}
+    with Texts() as texts, counts_folder(model.path) as counts:
+        corpus = count_documents(stream, texts.add, verbose=verbose, folder=counts, **how)
         write_store(model, corpus, texts, folder, verbose=verbose)
     return corpus
 

@@ -1,7 +1,9 @@
+import gc
 import os
 import subprocess
 import sys
 import textwrap
+import time
 
 import numpy as np
 import pytest
@@ -10,8 +12,10 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
 from docboltz.corpus import counting
+from docboltz.corpus.chunks import ChunkCounter
 from docboltz.corpus.counting import count
 from docboltz.corpus.document import Document
+from docboltz.corpus.parts import Parts
 from docboltz.corpus.text import TextAnalysis
 from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.errors import InvalidCorpus, InvalidParameter
@@ -32,8 +36,9 @@ def sentences(n, seed=0):
 
 def same(a, b):
     return (
-        a.ids == b.ids
-        and a.labels == b.labels
+        tuple(a.ids) == tuple(b.ids)
+        and tuple(a.labels) == tuple(b.labels)
+        and tuple(a.dates) == tuple(b.dates)
         and a.vocabulary == b.vocabulary
         and a.n_outside == b.n_outside
         and (a.counts != b.counts).nnz == 0
@@ -252,3 +257,99 @@ def test_dates_are_carried_and_days_kept_once():
     assert corpus.dates == tuple(days * 100)
     given = (Document(str(i), "a", (), f"{2000 + i % 2}") for i in range(400))
     assert len({id(date) for date in count(given, WORDS).dates}) == 2
+
+
+# ---- on disk ----
+
+
+def same_bits(a, b):
+    arrays = [(getattr(x.counts, n) for n in ("data", "indices", "indptr")) for x in (a, b)]
+    equal = all(x.dtype == y.dtype and np.array_equal(x, y) for x, y in zip(*arrays, strict=True))
+    return equal and same(a, b) and a.vocabulary.forms == b.vocabulary.forms
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("fixed", [False, True])
+@pytest.mark.parametrize("analysis", [TextAnalysis(), PAIRS])
+def test_counts_on_disk_are_those_in_memory(small_chunks, n_jobs, fixed, analysis):
+    texts = sentences(1000)
+    texts[::50] = [""] * 20
+    corpus = [
+        Document(f"{i}é", text, ("x", str(i % 3)) if i % 5 else (), f"20{i % 7:02}")
+        for i, text in enumerate(texts)
+    ]
+    options = {"min_df": 2, "max_words": 150}
+    memory = count(corpus, analysis, **options)
+    if fixed:
+        options = {"vocabulary": memory.vocabulary}
+        memory = count(corpus, analysis, **options)
+    disk = count(corpus, analysis, memory=30_000, n_jobs=n_jobs, **options)
+    assert (memory.on_disk, disk.on_disk) == (False, True)
+    assert same_bits(memory, disk)
+    assert same_bits(memory.without_empty(), disk.without_empty())
+
+
+def test_a_temporary_folder_goes_with_the_counts(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    corpus = count(documents(sentences(500)), memory=10_000)
+    assert corpus.on_disk
+    assert any(tmp_path.iterdir())
+    del corpus
+    gc.collect()
+    assert not any(tmp_path.iterdir())
+
+
+def stopping(corpus, folder, n_parts, pause):
+    """A stream that ends with Ctrl-C when so many parts are written."""
+    last = folder / f"part-{n_parts - 1:06}" / "part.json"
+    for document in corpus:
+        if last.exists():
+            raise KeyboardInterrupt
+        time.sleep(pause)
+        yield document
+
+
+@pytest.mark.parametrize("fixed", [False, True])
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_an_interrupted_count_goes_on_where_it_stopped(
+    small_chunks, tmp_path, monkeypatch, n_jobs, fixed
+):
+    corpus = documents(sentences(2000))
+    expected = count(corpus)
+    options = {"vocabulary": expected.vocabulary if fixed else None, "n_jobs": n_jobs}
+    folder = tmp_path / "counts"
+    how = {"folder": folder, "run": "this", "memory": 40_000, **options}
+    pause = 0.0 if n_jobs == 1 else 0.001  # workers take time to start
+    for n_parts in (1, 3):
+        with pytest.raises(KeyboardInterrupt):
+            count(stopping(corpus, folder, n_parts, pause), **how)
+    left = sum(len(part.lengths) for part in Parts(folder, "this"))
+    assert 0 < left < 2000
+    counted, seen = [], []
+    plain = ChunkCounter.count
+    monkeypatch.setattr(
+        ChunkCounter, "count", lambda self, t: counted.append(len(t)) or plain(self, t)
+    )
+    found = count(corpus, on_document=seen.append, **how)
+    assert same_bits(found, expected)
+    assert seen == corpus
+    assert n_jobs > 1 or sum(counted) == 2000 - left
+
+
+def test_two_do_not_count_in_one_folder(tmp_path):
+    code = f"""
+import sys
+from pathlib import Path
+from docboltz.corpus.parts import PART
+Path({str(tmp_path)!r}).mkdir(exist_ok=True)
+with PART.locked({str(tmp_path)!r}):
+    print("locked", flush=True)
+    sys.stdin.read()
+"""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", code], **pipes) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        with pytest.raises(InvalidParameter, match="Another process"):
+            count(documents(sentences(500)), folder=tmp_path, memory=10_000)
+        other.communicate()

@@ -9,7 +9,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docboltz.corpus.readers import Document, read
+from docboltz.corpus.readers import Document, as_documents, read
 from docboltz.errors import DocboltzError, InvalidCorpus, InvalidParameter
 
 
@@ -252,3 +252,17 @@ def test_half_characters_are_spelled_out(tmp_path):
     assert document.id == r"\udcff.txt"
     assert document.text == r"café \ud83d"
     assert document.labels == (r"\ude00",)
+
+
+def test_files_are_told_from_others_by_name_size_and_time(tmp_path, stdin):
+    (tmp_path / "deep").mkdir()
+    for name in ("a.txt", "deep/b.txt"):
+        (tmp_path / name).write_text("ships\nsails\n")
+    first = read(tmp_path).identity()
+    assert first == read(tmp_path).identity() != read(tmp_path, encoding="latin-1").identity()
+    assert read(tmp_path / "a.txt").identity() != first
+    (tmp_path / "deep" / "b.txt").write_text("ships\n")
+    assert read(tmp_path).identity() not in (first, None)
+    stdin(b"ships")
+    assert read(["-", tmp_path / "a.txt"]).identity() is None
+    assert as_documents(["ships"], "test").identity() is None

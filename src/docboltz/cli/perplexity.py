@@ -62,7 +62,7 @@ def perplexity(
                 hint="Add {yes} for a figure all the same.",
                 settings=["yes"],
             )
-    how = {"analysis": text_model.analysis, "vocabulary": text_model.vocabulary}
+    how: dict[str, Any] = {"analysis": text_model.analysis, "vocabulary": text_model.vocabulary}
     counts = count_documents(read, None, verbose=not quiet, **how)
     n = min(documents, len(counts) - counts.n_empty)
     remark(f"Measuring {count_of(n, 'document')} …", quiet=quiet or json)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from docboltz.corpus.stored import as_float32
 from docboltz.errors import FractionalCountsWarning, InvalidCounts, warn_user
 
 MOST = 2**24
@@ -38,7 +39,7 @@ def check_counts(X: Any, owner: str) -> sparse.csr_array:
         _refuse(counts, values < 0, owner, "word counts of 0 or more", "Negative values in data")
     most = f"word counts of at most {MOST:,}"
     _refuse(counts, values > MOST, owner, most, "Too large values in data")
-    return counts.astype(np.float32)
+    return as_float32(counts)
 
 
 def _refuse(counts: sparse.csr_array, bad: Any, owner: str, expected: str, finding: str) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
+from docboltz.corpus.stored import folder_of
 from docboltz.corpus.text import TextAnalysis
 from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.errors import InvalidCorpus, is_whole, require
@@ -18,13 +20,16 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """Counted documents. Row i of `counts` is the document `ids[i]`."""
+    """Counted documents. Row i of `counts` is the document `ids[i]`.
+
+    Counts, ids, labels and dates of many documents are on disk, and read when they are asked for.
+    """
 
     counts: csr_array
     """How often each word occurs in each document: (documents, words), 32-bit integers."""
-    ids: tuple[str, ...]
+    ids: Sequence[str]
     """A name for each document, no two alike."""
-    labels: tuple[tuple[str, ...], ...]
+    labels: Sequence[tuple[str, ...]]
     """The labels of each document; often none or one."""
     vocabulary: Vocabulary
     """The words of the columns."""
@@ -32,12 +37,13 @@ class Corpus:
     """How text became words; None if the counts did not come from text."""
     n_outside: int = 0
     """Words of the texts that have no column: unknown, too rare or too common ones."""
-    dates: tuple[str, ...] = ()
+    dates: Sequence[str] = ()
     """The date of each document by ISO 8601, "" where there is none. Left out, none has one."""
 
     def __post_init__(self) -> None:
         shape = (len(self.ids), len(self.vocabulary))
-        object.__setattr__(self, "dates", self.dates or ("",) * shape[0])
+        if not len(self.dates):
+            object.__setattr__(self, "dates", ("",) * shape[0])
         n_about = len(self.labels), len(self.dates)
         if self.counts.shape != shape or n_about != (shape[0], shape[0]):
             raise InvalidCorpus(
@@ -51,6 +57,11 @@ class Corpus:
 
     def __repr__(self) -> str:
         return f"Corpus({len(self):,} documents, {len(self.vocabulary):,} words)"
+
+    @property
+    def on_disk(self) -> bool:
+        """Whether counts are read from a file."""
+        return folder_of(self.counts.data) is not None
 
     @property
     def n_empty(self) -> int:
@@ -128,9 +139,22 @@ def select_columns(counts: csr_array, picked: NDArray[np.int64]) -> csr_array:
     new_column[picked] = np.arange(len(picked), dtype=np.int32)
     columns = new_column[counts.indices]
     kept = columns >= 0
-    before = np.concatenate([[0], np.cumsum(kept)])
-    starts = before[counts.indptr]
+    starts = starts_of(kept)[counts.indptr]
     shape = (counts.shape[0], len(picked))
     result = csr_array((counts.data[kept], columns[kept], starts), shape=shape)
     result.sort_indices()
     return result
+
+
+def starts_of(sizes: NDArray[Any]) -> NDArray[Any]:
+    """Where each of pieces of these sizes begins, and where the last ends: in as few bytes as do.
+
+    SciPy gives the columns of a matrix the type of these.
+    """
+    starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+    return starts.astype(index_type(int(starts[-1])), copy=False)
+
+
+def index_type(largest: int) -> type[np.int32] | type[np.int64]:
+    """The type of numbers up to the largest."""
+    return np.int32 if largest <= np.iinfo(np.int32).max else np.int64

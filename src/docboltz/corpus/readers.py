@@ -1,7 +1,7 @@
 """Files, folders, standard input or data frames → a stream of documents.
 
-Nothing is held but the ids, which must differ. What cannot be read as a document is counted in a
-`ReadReport`; only a collection without a single readable document is an error.
+Nothing is held but hashes of the ids, which must differ. What cannot be read as a document is
+counted in a `ReadReport`; only a collection without a single readable document is an error.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from docboltz.corpus.read_options import Format, ReadOptions
 from docboltz.corpus.report import ReadAs, ReadReport
 from docboltz.corpus.sources import Source, find_paths, find_sources
 from docboltz.corpus.tables import Row, TableFile, read_table
+from docboltz.corpus.taken_ids import TakenIds
 from docboltz.errors import InvalidCorpus
 
 
@@ -38,7 +39,10 @@ class Documents:
         rows: Callable[[ReadReport], Iterator[Row]],
         options: ReadOptions,
         read_with: Callable[[ReadOptions], Documents] | None = None,
+        paths: Sequence[Path | None] = (),
     ) -> None:
+        self.paths = tuple(path for path in paths if path is not None)
+        """Files and folders that are read, so that nobody writes over them."""
         self.options = options
         """How the source is read; a model saves it and reads new documents alike."""
         self.report = ReadReport()
@@ -47,6 +51,20 @@ class Documents:
         self._rows = rows
         self._read_with = read_with
         self._asked: Documents | None = None
+        self._from_files = len(paths) > 0 and None not in paths
+
+    def identity(self) -> list[Any] | None:
+        """What tells the files that are read, as they are now, from others, and how they are read.
+
+        None where nobody can tell: standard input, a list of texts.
+        """
+        if not self._from_files:
+            return None
+        try:
+            known = [[str(path), *_state(path)] for path in self.paths]
+        except OSError:
+            return None
+        return [self.options.to_dict(), known]
 
     def completed(self, saved: ReadOptions) -> Documents:
         """The same source, read by saved options where nothing else was asked for."""
@@ -62,7 +80,7 @@ class Documents:
         return self._stream(report)
 
     def _stream(self, report: ReadReport) -> Iterator[Document]:
-        taken: dict[str, int] = {}
+        taken = TakenIds()
         for row in self._rows(report):
             identity, text, labels = row.id, row.text, row.labels
             if identity is None:
@@ -70,7 +88,7 @@ class Documents:
             if not (text.isascii() and identity.isascii() and all(map(str.isascii, labels))):
                 identity, text = _spelled(identity), _spelled(text)
                 labels = tuple(map(_spelled, labels))
-            identity = _unique(identity, taken, report)
+            identity = taken.unique(identity, report)
             report.documents += 1
             report.unlabelled += not labels
             report.undated += row.date == ""
@@ -160,9 +178,10 @@ def read(
             f"docboltz.read takes paths or a data frame; got {type(source).__name__}.",
             hint="A model's methods take lists and columns of texts as they are.",
         ) from error
-    files = _Files(find_paths(given), choice)
+    paths = find_paths(given)
+    files = _Files(paths, choice)
     more = f" and {len(given) - 1:,} more" if len(given) > 1 else ""
-    return Documents(f"{given[0]!r}{more}", files.rows, choice.options, read_with)
+    return Documents(f"{given[0]!r}{more}", files.rows, choice.options, read_with, paths)
 
 
 def as_documents(texts: Any, owner: str, saved: ReadOptions | None = None) -> Documents:
@@ -256,19 +275,11 @@ class _Files:
         yield Row(1, identity, text, (label,) if label not in ("", ".") else ())
 
 
-def _unique(identity: str, taken: dict[str, int], report: ReadReport) -> str:
-    """An id itself if it is free, else with the first free suffix "#2", "#3", …
-
-    `taken` has the ids there are, each with the next suffix to try.
-    """
-    found = identity
-    if identity in taken:
-        report.note("duplicate_ids", identity)
-        while (found := f"{identity}#{taken[identity]}") in taken:
-            taken[identity] += 1
-        taken[identity] += 1
-    taken[found] = 2
-    return found
+def _state(path: Path) -> list[Any]:
+    """Size and time of a file, or of all files below a folder."""
+    found = sorted(path.rglob("*")) if path.is_dir() else [path]
+    about = ((str(file), file.stat()) for file in found)
+    return [[name, stat.st_size, stat.st_mtime_ns] for name, stat in about]
 
 
 def _spelled(text: str) -> str:

@@ -240,7 +240,7 @@ class TopicModel(
         """Set up the untrained model, by the documents of all workers."""
         self._rng = random_state_of(self.random_state, type(self).__name__)
         n = lengths(counts).double()
-        documents, words = together.total(torch.stack([torch.ones_like(n), n]).sum(1)).tolist()
+        documents, words = together.total(n.new_tensor([len(n), float(n.sum())])).tolist()
         self.latent_words_ = self._choose_latent_words(words / documents)
         require_sensible(
             self.latent_words_,

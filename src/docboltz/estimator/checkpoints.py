@@ -92,5 +92,5 @@ class Checkpoint:
 def _checksum(counts: SparseCounts) -> str:
     sha = hashlib.sha256(str((len(counts), counts.n_words)).encode())
     for tensor in (counts.starts, counts.words, counts.counts):
-        sha.update(tensor.numpy().tobytes())
+        sha.update(tensor.numpy().data)  # not a copy: counts may be on disk
     return sha.hexdigest()

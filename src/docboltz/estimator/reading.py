@@ -36,7 +36,7 @@ class ReadsCounts:
                 f"{empty} of {len(n)} documents have no words and were left out of training.",
                 EmptyDocumentsWarning,
             )
-            counts = counts[n > 0]
+            counts = _without_rows(counts, n == 0)
         return counts
 
     @contextmanager
@@ -80,6 +80,16 @@ class ReadsCounts:
         if tags.transformer_tags is not None:
             tags.transformer_tags.preserves_dtype = []  # features are float32, whatever counts are
         return tags
+
+
+def _without_rows(counts: sparse.csr_array, empty: Any) -> sparse.csr_array:
+    """Leave out documents whose counts are all 0."""
+    if np.diff(counts.indptr)[empty].any():  # zeros that are written out
+        return counts[~empty]
+    # Nothing of theirs is among the entries, which need not be copied.
+    starts = counts.indptr[np.append(True, ~empty)]
+    shape = (len(starts) - 1, counts.shape[1])
+    return sparse.csr_array((counts.data, counts.indices, starts), shape=shape)
 
 
 def _holds_text(X: Any) -> bool:

@@ -128,7 +128,7 @@ def joined(parts: list[SparseCounts]) -> SparseCounts:
     return SparseCounts(starts, words, counts, parts[0].n_words)
 
 
-BLOCK_ENTRIES = 2**24
+BLOCK_ENTRIES = 2**22
 """Entries that are summed up at once, in float64."""
 
 

@@ -1,7 +1,8 @@
 """What a person reads of topics: words, names, sizes, typical documents, labels.
 
 T topics of n documents, K words. All of it comes from the collection that is searched, as it is
-stored: its documents are assigned, and each level of the tree is described beside its siblings.
+stored: its documents are assigned, and each level of the tree is described beside its siblings. In
+very large collections a sample of the documents speaks for all.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from scipy.sparse import csr_array
 
 from docboltz.answers import Example, Topic
 from docboltz.corpus.document import Document
+from docboltz.corpus.stored import let_go
 from docboltz.corpus.text import TextAnalysis
 from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.light import LightModel
@@ -32,6 +34,10 @@ EXAMPLES = 3
 EXAMPLE_CHARACTERS = 300
 TYPICAL = 30
 """Documents in the middle of a topic, of which the model's own words are asked."""
+MOST_LOOKED_AT = 250_000
+"""Documents that topics are found in and described by. Of more, so many are drawn, and the others
+are only assigned."""
+BLOCK_DOCUMENTS = 16_384
 READ_FOR_PHRASES = 20_000
 """Documents whose texts are searched for phrases."""
 Integers = NDArray[np.int64]
@@ -59,22 +65,64 @@ class Collection:
     analysis: TextAnalysis
     light: LightModel
 
+    @cached_property
+    def rows(self) -> Integers:
+        """The documents that are looked at: all, or of very many a random sample, in order."""
+        if not self._is_sampled:
+            return np.arange(len(self.store))
+        drawn = np.random.default_rng(0).choice(len(self.store), MOST_LOOKED_AT, replace=False)
+        return np.sort(drawn)
+
     @property
+    def _is_sampled(self) -> bool:
+        return len(self.store) > MOST_LOOKED_AT
+
+    @cached_property
     def vectors(self) -> Floats:
-        """Unit vectors of centred features: (n, F)."""
-        return self.store.features
+        """Unit vectors of centred features of the documents that are looked at: (n, F)."""
+        if not self._is_sampled:
+            return self.store.features
+        return np.concatenate([self._vectors_of(rows) for rows in _blocks(self.rows)])
 
     @cached_property
     def presence(self) -> csr_array:
-        """1 for each word of a document: (n, K)."""
-        return self.store.words.presence()
+        """1 for each word of a document that is looked at: (n, K)."""
+        return self._presence_of(self.rows) if self._is_sampled else self.store.words.presence()
+
+    def _vectors_of(self, rows: Integers) -> Floats:
+        """Those of some documents, in memory; the rest of the file need not stay there."""
+        vectors = np.asarray(self.store.features[rows], np.float32)
+        let_go(self.store.features)
+        return vectors
+
+    def _presence_of(self, rows: Integers) -> csr_array:
+        words = self.store.words_of(rows)
+        let_go(*vars(self.store.words).values())
+        return csr_array((np.ones_like(words.data), words.indices, words.indptr), words.shape)
+
+    def labels(self) -> list[tuple[str, ...]]:
+        """The labels of the documents that are looked at."""
+        if not self._is_sampled:
+            return self.store.labels_and_dates()[0]
+        some = (self.store.documents(rows) for rows in _blocks(self.rows))
+        return [each.labels for documents in some for each in documents]
+
+    def assign(self, mixture: TopicMixture, numbers: Integers) -> Assignment:
+        """The topics of all documents, looked at or not."""
+        if not self._is_sampled:
+            return mixture.assign(self.vectors, self.presence, numbers)
+        n = len(self.store)
+        topic, probability = np.empty(n, np.int64), np.empty(n, np.float32)
+        for rows in _blocks(np.arange(n)):
+            found = mixture.assign(self._vectors_of(rows), self._presence_of(rows), numbers)
+            topic[rows], probability[rows] = found
+        return Assignment(topic, probability)
 
     @cached_property
     def phrases(self) -> dict[tuple[int, int], Phrase]:
         """Pairs of words that are written side by side."""
-        rows = np.arange(len(self.store))
-        if len(rows) > READ_FOR_PHRASES:
-            rows = np.linspace(0, len(rows) - 1, READ_FOR_PHRASES).astype(np.int64)
+        n = len(self.store)
+        rows = np.linspace(0, n - 1, min(n, READ_FOR_PHRASES)).astype(np.int64)
         texts = (document.text for document in self.store.documents(rows))
         return find_phrases(texts, self.analysis, self.vocabulary)
 
@@ -105,6 +153,10 @@ class Collection:
         return tuple(form for form in forms if form not in hidden)[:KEPT_WORDS]
 
 
+def _blocks(rows: Integers) -> list[Integers]:
+    return np.split(rows, range(BLOCK_DOCUMENTS, len(rows), BLOCK_DOCUMENTS))
+
+
 def describe(
     nodes: tuple[Node, ...],
     numbers: Integers,
@@ -118,23 +170,27 @@ def describe(
     `numbers` (T,) are those of the mixture's topics. Topics that are `known` by their numbers keep
     their words: those of other documents are no reason to call them otherwise.
     """
-    found = mixture.assign(collection.vectors, collection.presence, numbers)
-    number, known = found.topic, known or {}
-    beyond = 1 + max(node.number for node in nodes)
+    everywhere, known = collection.assign(mixture, numbers), known or {}
+    rows = collection.rows
+    found = Assignment(everywhere.topic[rows], everywhere.probability[rows])
+    n, beyond = len(everywhere.topic), 1 + max(node.number for node in nodes)
+    sizes = np.bincount(everywhere.topic % (beyond + 1), minlength=beyond + 1)
     up = np.full(beyond + 1, -1)  # its last entry is for −1, no topic
     up[[node.number for node in nodes]] = [
         -1 if node.parent is None else node.parent for node in nodes
     ]
     topics: dict[int, Topic] = {}
-    at, labels = number, collection.store.labels_and_dates()[0]
+    at, labels = np.append(np.arange(beyond), -1), collection.labels()
     for level in sorted({node.level for node in nodes}, reverse=True):
         side_by_side = [node for node in nodes if node.level == level]
         place = np.full(beyond + 1, -1)
         place[[node.number for node in side_by_side]] = range(len(side_by_side))
-        groups = place[at]
+        group_of = place[at]  # by the number of a document's finest topic
+        groups = group_of[found.topic]
         new = any(node.number not in known for node in side_by_side)
         words = collection.words(groups, len(side_by_side), hidden) if new else []
         for i, node in enumerate(side_by_side):
+            documents = int(sizes[group_of == i].sum())
             rows = np.flatnonzero(groups == i)
             before = known.get(node.number)
             own = words[i] if before is None else before.words
@@ -150,13 +206,13 @@ def describe(
                 ),
                 parent=node.parent,
                 level=level,
-                documents=len(rows),
-                share=len(rows) / max(len(number), 1),
+                documents=documents,
+                share=documents / max(n, 1),
                 labels=_common_labels(rows, labels),
                 examples=_examples(rows, found, collection),
             )
         at = up[at]
-    return tuple(_in_tree_order(topics, None)), found
+    return tuple(_in_tree_order(topics, None)), everywhere
 
 
 def name_words(number: int, words: Sequence[str], topics: Iterable[Topic]) -> list[str]:
@@ -186,7 +242,7 @@ def _examples(rows: Integers, found: Assignment, collection: Collection) -> tupl
     """Typical documents, no text twice."""
     rows = _typical(rows, found, collection, 4 * EXAMPLES)
     by_text: dict[str, Document] = {}
-    for document in collection.store.documents(rows):
+    for document in collection.store.documents(collection.rows[rows]):
         by_text.setdefault(document.text, document)
     some = list(by_text.values())[:EXAMPLES]
     return tuple(Example(each.id, each.text[:EXAMPLE_CHARACTERS]) for each in some)

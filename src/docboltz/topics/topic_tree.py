@@ -208,7 +208,7 @@ class TopicTree:
         from docboltz.topics.grouping import find_topics, k_means
 
         number = self.numbers[column]
-        rows = np.flatnonzero(self.assignment.topic == number)
+        rows = np.flatnonzero(self.assignment.topic[collection.rows] == number)
         vectors = np.asarray(collection.vectors[rows], np.float32)
         presence = collection.presence[rows]
         group = np.zeros(len(rows), np.int64)
