@@ -15,7 +15,7 @@ from docboltz.corpus.columns import ColumnChoice
 from docboltz.corpus.dates import DateReading, date_finder
 from docboltz.corpus.document import Document
 from docboltz.corpus.report import ReadAs, ReadReport
-from docboltz.corpus.tables import ENOUGH_ROWS, Row
+from docboltz.corpus.rows import ENOUGH_ROWS, Row
 from docboltz.corpus.values import is_missing, spelled_times
 from docboltz.errors import InvalidCorpus, shown
 
@@ -47,6 +47,7 @@ def read_frame(frame: Any, choice: ColumnChoice, report: ReadReport) -> Iterator
         if "text" in error.settings:
             error.hint = "Name the one that holds the text, as in docboltz.read(frame, text='…')."
         raise
+    report.note_repeated(columns.used, names, f"The {kind}")
     report.read_as[ReadAs(kind, columns)] += 1
     for number, values in enumerate(zip(*map(column, columns.used), strict=True)):
         yield Row(number, *columns.get(dict(zip(columns.used, values, strict=True))))

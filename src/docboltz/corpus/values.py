@@ -9,7 +9,10 @@ def is_missing(value: object) -> bool:
     """Tell whether a value stands for none: None, NaN, or pandas' NA and NaT."""
     if value is None or type(value).__name__ == "NAType":
         return True
-    different = value != value  # as only NaN and NaT are
+    try:
+        different = value != value  # as only NaN and NaT are
+    except Exception:  # some objects refuse to be compared
+        return False
     return type(different).__name__ in ("bool", "bool_") and bool(different)
 
 
