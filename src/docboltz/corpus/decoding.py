@@ -79,7 +79,7 @@ def unpacked(stream: io.BufferedReader, suffix: str) -> io.BufferedReader:
 
         raw = pyarrow.CompressedInputStream(pyarrow.PythonFile(stream, mode="r"), "zstd")
     else:
-        new_part = partial(lzma.LZMADecompressor, memlimit=LARGEST_XZ)
+        new_part = partial(lzma.LZMADecompressor, lzma.FORMAT_XZ, LARGEST_XZ)
         raw = _Unpacked(stream, new_part if suffix == ".xz" else bz2.BZ2Decompressor)
     return io.BufferedReader(raw, BUFFER)
 
@@ -184,8 +184,11 @@ def decoded_lines(
     if wide:
         # A newline is two or four bytes here, so bytes cannot be cut into lines first.
         texts = io.TextIOWrapper(stream, encoding=wide, errors="replace", newline="\n")
-        for text in _bounded(texts.readline, LONGEST // 4, name):
-            yield None if "\ufffd" in text else text.rstrip("\r\n")
+        try:
+            for text in _bounded(texts.readline, LONGEST // 4, name):
+                yield None if "\ufffd" in text else text.rstrip("\r\n")
+        finally:
+            texts.detach()  # whoever opened the stream closes it
         return
     for line in _bounded(stream.readline, LONGEST, name):
         text_or_none = decoder.decode(line)

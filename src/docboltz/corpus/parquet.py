@@ -16,13 +16,11 @@ from docboltz.corpus.columns import Columns
 from docboltz.corpus.decoding import LONGEST, peek, too_long
 from docboltz.corpus.report import ReadAs
 from docboltz.corpus.rows import Row, TableFile, first_of
-from docboltz.corpus.values import spelled_times
+from docboltz.corpus.values import UNDECODABLE, column_values
 from docboltz.errors import InvalidCorpus, shown
 from docboltz.progress import printable
 
 ROWS_AT_ONCE = 256
-UNDECODABLE = object()
-"""Stands for a text whose bytes are none."""
 
 
 def read_parquet(file: TableFile) -> Iterator[Row]:
@@ -43,7 +41,7 @@ def read_parquet(file: TableFile) -> Iterator[Row]:
             columns = file.find_columns(table.names, table.is_text, table.sample)
             file.report.read_as[ReadAs("Parquet", columns)] += 1
             for number, record in enumerate(table.records(columns.used), 1):
-                if UNDECODABLE in record.values():
+                if any(value is UNDECODABLE for value in record.values()):
                     file.report.note("undecodable", f"{file.name}, row {number}")
                     continue
                 _require_short(record, columns, f"{file.name}, row {number},")
@@ -97,7 +95,7 @@ class _Table:
             n_rows = self._rows_at_once(group, names)
             for batch in self._file.iter_batches(n_rows, row_groups=[group], columns=names):
                 pairs = zip(batch.schema.names[::-1], batch.columns[::-1], strict=True)
-                columns = {name: _values(column) for name, column in pairs}
+                columns = {name: column_values(column) for name, column in pairs}
                 for row in zip(*columns.values(), strict=True):
                     yield dict(zip(columns, row, strict=True))
 
@@ -136,19 +134,3 @@ class _Table:
 
     def _type(self, name: str) -> Any:
         return self._schema.field(self.names.index(name)).type
-
-
-def _values(column: Any) -> list[Any]:
-    """The values of a column as Python's own."""
-    column = spelled_times(column)
-    try:
-        return list(column.to_pylist())
-    except UnicodeDecodeError:
-        return [_value(cell) for cell in column]
-
-
-def _value(cell: Any) -> Any:
-    try:
-        return cell.as_py()
-    except UnicodeDecodeError:
-        return UNDECODABLE

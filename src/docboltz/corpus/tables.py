@@ -265,12 +265,12 @@ class _CsvFeed:
             if line is None:
                 self.undecodable = True
                 yield "\n"
-            elif "\r" in line:  # line ends of old Macintoshes
-                yield from (part + "\n" for part in line.split("\r"))
-            else:
-                self.n_quotes += line.count('"')
-                self._bound(line, number)
-                yield line + "\n"
+                continue
+            # Old Macintoshes end lines with \r alone.
+            for part in line.split("\r") if "\r" in line else (line,):
+                self.n_quotes += part.count('"')
+                self._bound(part, number)
+                yield part + "\n"
 
     def _bound(self, line: str, number: int) -> None:
         """A row may have many lines if one of its quotes is never closed."""
@@ -304,7 +304,7 @@ def _csv_rows(reader: Any, feed: _CsvFeed, file: TableFile) -> Iterator[tuple[in
             feed.begin_row()
         if bad:
             file.report.note("undecodable", f"{file.name}, line {reader.line_num}")
-        elif n_quotes % 2 and reader.line_num > before + 1:
+        elif n_quotes % 2 and fields and fields[-1].endswith("\n"):
             # The rest of the file went into one field; without a word, it would be one document.
             where = f"{file.name}, line {before + 1}"
             file.report.note(
