@@ -3,7 +3,7 @@ import json
 import pyarrow
 import pytest
 
-from docboltz.corpus import readers
+from docboltz.corpus import readers, tables
 from docboltz.corpus.rows import ENOUGH_ROWS
 from docboltz.corpus.tables import sniff
 from docboltz.errors import InvalidCorpus
@@ -293,3 +293,48 @@ class TestDates:
         (place / "a.parquet").write_bytes(as_parquet(empty))
         with pytest.raises(InvalidCorpus, match="no documents"):
             list(readers.read(place / "a.parquet"))
+
+
+class TestBounds:
+    """A small file may hold a row that no memory does."""
+
+    @pytest.fixture(autouse=True)
+    def small(self, monkeypatch):
+        monkeypatch.setattr(tables, "LONGEST", 5000)
+        monkeypatch.setattr(tables, "MOST_VALUES", 100)
+        monkeypatch.setattr(tables, "MOST_NAMES", 50)
+
+    def test_a_quote_that_is_never_closed_ends_with_an_error(self, place):
+        with pytest.raises(InvalidCorpus, match=r"a.csv, line \d+: a row has.*set quotes=False"):
+            read(place / "a.csv", 'text,n\n"' + "words\n" * 2000)
+
+    def test_a_row_of_nothing_but_delimiters(self, place):
+        with pytest.raises(InvalidCorpus, match="more than 100 fields"):
+            read(place / "a.csv", "text,n\n" + "," * 1000 + "\n")
+
+    def test_rows_add_up_to_any_size(self, place):
+        documents, _ = read(place / "a.csv", "text,n\n" + '"some, or\nmore",1\n' * 1000)
+        assert len(documents) == 1000
+
+    def test_a_record_of_too_many_values_is_malformed(self, place):
+        content = '{"text": [' + "[]," * 200 + ' "a"]}\n{"text": "b"}\n'
+        documents, report = read(place / "a.jsonl", content)
+        assert [d.text for d in documents] == ["b"]
+        assert report.malformed == 1
+
+    def test_names_that_differ_from_line_to_line_are_not_all_kept(self, place, monkeypatch):
+        kept = []
+        of = tables._JsonColumns.of
+
+        def spy(self, record):
+            found = of(self, record)
+            kept.append((len(self._known), len(self._fields)))
+            return found
+
+        monkeypatch.setattr(tables._JsonColumns, "of", spy)
+        records = "".join(f'{{"text": "a", "name{i}": 1}}\n' for i in range(1000))
+        documents, report = read(place / "a.jsonl", records)
+        assert len(documents) == 1000
+        assert max(known for known, _ in kept) < 20
+        assert max(fields for _, fields in kept) < 20
+        assert report.summary()[0].startswith("Read as JSON Lines: text 'text'")

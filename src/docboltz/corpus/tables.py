@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from docboltz.corpus.columns import TEXT_NAMES, ColumnChoice, Columns
 from docboltz.corpus.dates import date_finder
-from docboltz.corpus.decoding import LONGEST, peek, too_long
+from docboltz.corpus.decoding import LONGEST, peek
 from docboltz.corpus.parquet import read_parquet
 from docboltz.corpus.read_options import Format
 from docboltz.corpus.report import ReadAs
@@ -277,15 +277,14 @@ class _CsvFeed:
         self._size += len(line) + 1
         if self._size > MOST_VALUES:
             self._n_fields += line.count(self.delimiter)
-        if self._size > LONGEST:
-            error = too_long(f"{self._name}: a row that goes on in line {number:,}")
-            error.hint = "Perhaps a quote is never closed; if quotes are text, set {quotes=False}."
-            error.settings = ("quotes=False",)
-            raise error
-        if self._n_fields > MOST_VALUES:
-            raise InvalidCorpus(
-                f"{self._name}, line {number}, has more than {MOST_VALUES:,} fields."
-            )
+        if self._size <= LONGEST and self._n_fields <= MOST_VALUES:
+            return
+        size = f"more than {MOST_VALUES:,} fields or {LONGEST >> 20} MB"
+        raise InvalidCorpus(
+            f"{self._name}, line {number}: a row has {size} up to here, which is no document.",
+            hint="Perhaps a quote is never closed; if quotes are text, set {quotes=False}.",
+            settings=("quotes=False",),
+        )
 
 
 def _csv_rows(reader: Any, feed: _CsvFeed, file: TableFile) -> Iterator[tuple[int, list[str]]]:
