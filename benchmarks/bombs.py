@@ -36,7 +36,7 @@ try:
     for document in docboltz.read(path):
         n += 1
         size += len(document.text) + 1
-        if n % 1000 == 0 and time.process_time() - begin > seconds:
+        if (n % 1000 == 0 or len(document.text) > 10**6) and time.process_time() - begin > seconds:
             said = "goes on"
             break
 except DocboltzError as error:

@@ -5,6 +5,7 @@ import sys
 import time
 from threading import Thread
 
+import fsspec
 import pytest
 
 from docboltz.corpus import locations
@@ -99,6 +100,30 @@ class TestUrls:
         assert len(list(documents)) == 1
         (place / "b.txt").write_text("two\n")
         assert len(list(documents)) == 2
+
+
+def test_a_changed_file_has_another_state(place):
+    (place / "a.txt").write_text("one\n")
+    (place / "b.txt").write_text("two\n")
+    documents = read([f"{place}/a.txt", f"{place}", "-"])
+    file, folder, stdin = documents.locations
+    assert stdin is None
+    before = file.state(), folder.state()
+    assert (file.state(), folder.state()) == before
+    assert [name for name, *_ in folder.state()] == [f"{place}/a.txt", f"{place}/b.txt"]
+    time.sleep(0.01)
+    (place / "a.txt").write_text("three\n")
+    assert file.state() != before[0]
+    assert folder.state() != before[1]
+
+
+def test_paths_of_this_machine_are_told_apart(tmp_path):
+    (tmp_path / "a.txt").write_text("one\n")
+    fsspec.filesystem("memory").pipe_file("/docboltz-tests.txt", b"two\n")
+    documents = read([tmp_path / "a.txt", "memory://docboltz-tests.txt"])
+    assert documents.paths == (tmp_path / "a.txt",)
+    assert [d.text for d in documents] == ["one", "two"]
+    fsspec.filesystem("memory").rm("/docboltz-tests.txt")
 
 
 class TestOnlyFiles:

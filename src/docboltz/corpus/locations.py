@@ -79,6 +79,11 @@ class Location(ABC):
                 yield self._at(f"{where.rstrip('/')}/{name}")
         yield from (self._at(str(error.filename or self.path)) for error in closed)
 
+    def state(self) -> list[list[Any]]:
+        """What tells the file, or those of the folder, from what they were; OSError if gone."""
+        files = self.files() if self.kind() == "folder" else [self]
+        return [[str(file), *file._mark()] for file in files]
+
     def relative_to(self, folder: Location) -> PurePosixPath:
         """The way to it from a folder."""
         return PurePosixPath(self.path.removeprefix(folder.path.rstrip("/") + "/"))
@@ -92,6 +97,10 @@ class Location(ABC):
     @abstractmethod
     def _at(self, path: str) -> Location:
         """Another location of the same kind."""
+
+    @abstractmethod
+    def _mark(self) -> list[Any]:
+        """What is another after a file was changed."""
 
 
 class LocalPath(Location):
@@ -134,6 +143,10 @@ class LocalPath(Location):
 
     def _at(self, path: str) -> Location:
         return LocalPath(path)
+
+    def _mark(self) -> list[Any]:
+        found = os.stat(self.path)
+        return [found.st_size, found.st_mtime_ns]
 
 
 def _require_file(status: os.stat_result) -> None:
@@ -190,6 +203,10 @@ class RemotePath(Location):
 
     def _at(self, path: str) -> Location:
         return RemotePath(path, self._system)
+
+    def _mark(self) -> list[Any]:
+        with _driver_errors():
+            return [str(self._system.ukey(self.path))]
 
 
 class _Driven(io.RawIOBase):

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import chain
+from pathlib import Path
 from typing import Any, cast
 
 from docboltz.corpus.columns import ColumnChoice
@@ -28,7 +29,7 @@ from docboltz.corpus.decoding import (
 )
 from docboltz.corpus.document import Document
 from docboltz.corpus.frames import check_texts, is_frame, read_frame, read_texts
-from docboltz.corpus.locations import BUFFER, Location, NotAFile
+from docboltz.corpus.locations import BUFFER, LocalPath, Location, NotAFile
 from docboltz.corpus.read_options import Format, ReadOptions
 from docboltz.corpus.report import ReadAs, ReadReport
 from docboltz.corpus.rows import Row, TableFile
@@ -50,7 +51,10 @@ class Documents:
         rows: Callable[[ReadReport], Iterator[Row]],
         options: ReadOptions,
         read_with: Callable[[ReadOptions], Documents] | None = None,
+        locations: Sequence[Location | None] = (),
     ) -> None:
+        self.locations = tuple(locations)
+        """Files, folders and URLs that are read; None is standard input."""
         self.options = options
         """How the source is read; a model saves it and reads new documents alike."""
         self.report = ReadReport()
@@ -59,6 +63,11 @@ class Documents:
         self._rows = rows
         self._read_with = read_with
         self._asked: Documents | None = None
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """Those of them that are on this machine, where somebody might write over them."""
+        return tuple(Path(where.path) for where in self.locations if isinstance(where, LocalPath))
 
     def completed(self, saved: ReadOptions) -> Documents:
         """The same source, read by saved options where nothing else was asked for."""
@@ -172,9 +181,10 @@ def read(
             f"docboltz.read takes paths or a data frame; got {type(source).__name__}.",
             hint="A model's methods take lists and columns of texts as they are.",
         ) from error
-    files = _Files(find_locations(given), choice)
+    locations = find_locations(given)
+    files = _Files(locations, choice)
     more = f" and {len(given) - 1:,} more" if len(given) > 1 else ""
-    return Documents(f"{given[0]!r}{more}", files.rows, choice.options, read_with)
+    return Documents(f"{given[0]!r}{more}", files.rows, choice.options, read_with, locations)
 
 
 def as_documents(texts: Any, owner: str, saved: ReadOptions | None = None) -> Documents:
