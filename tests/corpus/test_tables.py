@@ -1,12 +1,14 @@
 import json
 
 import pyarrow
-import pyarrow.parquet
 import pytest
 
 from docboltz.corpus import readers, tables
+from docboltz.corpus.rows import ENOUGH_ROWS
 from docboltz.corpus.tables import sniff
 from docboltz.errors import InvalidCorpus
+
+from .packing import PACKERS, as_parquet
 
 
 def read(path, content, **options):
@@ -20,29 +22,29 @@ def as_tuples(documents):
 
 
 class TestLines:
-    def test_each_line_is_a_document_with_its_number(self, tmp_path):
-        documents, _ = read(tmp_path / "a.txt", "first one\n\nthird\n")
+    def test_each_line_is_a_document_with_its_number(self, place):
+        documents, _ = read(place / "a.txt", "first one\n\nthird\n")
         assert as_tuples(documents) == [("1", "first one", ()), ("3", "third", ())]
 
-    def test_undecodable_lines_are_counted(self, tmp_path):
-        documents, report = read(tmp_path / "a.txt", b"one\n" * 5000 + b"\x00\x01\nlast\n")
+    def test_undecodable_lines_are_counted(self, place):
+        documents, report = read(place / "a.txt", b"one\n" * 5000 + b"\x00\x01\nlast\n")
         assert len(documents) == 5001
         assert report.undecodable == 1
         assert "line 5001" in report.problems()[0]
 
 
 class TestJsonLines:
-    def test_lists_of_labels(self, tmp_path):
+    def test_lists_of_labels(self, place):
         lines = [
             {"id": 5, "text": "a b", "labels": ["x", "y"]},
             {"id": 6, "text": "c", "labels": []},
         ]
-        documents, _ = read(tmp_path / "a.jsonl", "\n".join(map(json.dumps, lines)))
+        documents, _ = read(place / "a.jsonl", "\n".join(map(json.dumps, lines)))
         assert as_tuples(documents) == [("5", "a b", ("x", "y")), ("6", "c", ())]
 
-    def test_records_may_differ(self, tmp_path):
+    def test_records_may_differ(self, place):
         content = '{"text": "a"}\n{"label": "x", "text": null}\n"just a string"\n'
-        documents, report = read(tmp_path / "a.jsonl", content)
+        documents, report = read(place / "a.jsonl", content)
         assert as_tuples(documents) == [
             ("1", "a", ()),
             ("2", "", ("x",)),
@@ -50,116 +52,116 @@ class TestJsonLines:
         ]
         assert report.empty == 1
 
-    def test_tokens_may_be_a_list(self, tmp_path):
-        documents, _ = read(tmp_path / "a.jsonl", '{"tokens": [3, 1, 3]}\n')
+    def test_tokens_may_be_a_list(self, place):
+        documents, _ = read(place / "a.jsonl", '{"tokens": [3, 1, 3]}\n')
         assert documents[0].text == "3 1 3"
 
-    def test_bad_lines_are_counted(self, tmp_path):
+    def test_bad_lines_are_counted(self, place):
         content = '{"text": "a"}\n{"text": \n[1]\n{"other": 1}\n{"text": "b"}\n'
-        documents, report = read(tmp_path / "a.jsonl", content)
+        documents, report = read(place / "a.jsonl", content)
         assert [d.id for d in documents] == ["1", "5"]
         assert report.malformed == 3
         assert "line 2" in report.problems()[0]
 
-    def test_no_good_line_is_an_error(self, tmp_path):
+    def test_no_good_line_is_an_error(self, place):
         with pytest.raises(InvalidCorpus, match=r"line 1 is not JSON"):
-            read(tmp_path / "a.jsonl", "not\njson\n")
+            read(place / "a.jsonl", "not\njson\n")
         with pytest.raises(InvalidCorpus, match=r"'x', 'y'"):
-            read(tmp_path / "a.jsonl", '{"x": 1, "y": 2}\n')
+            read(place / "a.jsonl", '{"x": 1, "y": 2}\n')
 
-    def test_a_named_column_that_no_record_has(self, tmp_path):
+    def test_a_named_column_that_no_record_has(self, place):
         with pytest.raises(InvalidCorpus, match="no label column 'tag'"):
-            read(tmp_path / "a.jsonl", '{"text": "a", "kind": "x"}\n' * 2000, label="tag")
+            read(place / "a.jsonl", '{"text": "a", "kind": "x"}\n' * 2000, label="tag")
 
-    def test_an_array_is_explained(self, tmp_path):
+    def test_an_array_is_explained(self, place):
         with pytest.raises(InvalidCorpus, match="jq -c"):
-            read(tmp_path / "a.json", '[\n {"text": "a"}\n]')
+            read(place / "a.json", '[\n {"text": "a"}\n]')
 
 
 class TestDelimited:
     @pytest.mark.parametrize(
         ("name", "delimiter"), [("a.csv", ","), ("a.csv", ";"), ("a.tsv", "\t")]
     )
-    def test_quotes_and_line_breaks(self, tmp_path, name, delimiter):
+    def test_quotes_and_line_breaks(self, place, name, delimiter):
         content = f'id{delimiter}text{delimiter}label\n7{delimiter}"a ""b""\nc"{delimiter}x\n'
-        documents, _ = read(tmp_path / name, content)
+        documents, _ = read(place / name, content)
         assert as_tuples(documents) == [("7", 'a "b"\nc', ("x",))]
 
-    def test_a_plain_and_an_orange_tab_file(self, tmp_path):
-        documents, _ = read(tmp_path / "a.tab", "label\ttext\nx\tone two\n")
+    def test_a_plain_and_an_orange_tab_file(self, place):
+        documents, _ = read(place / "a.tab", "label\ttext\nx\tone two\n")
         assert as_tuples(documents) == [("1", "one two", ("x",))]
         orange = "Category\tText\nd\tstring\nclass\t\n\nx\tone two\n"
-        documents, _ = read(tmp_path / "a.tab", orange)
+        documents, _ = read(place / "a.tab", orange)
         assert as_tuples(documents) == [("1", "one two", ("x",))]
 
-    def test_without_a_header(self, tmp_path):
+    def test_without_a_header(self, place):
         documents, _ = read(
-            tmp_path / "a.csv", "3,title,body text\n", header=False, text="3", label="1"
+            place / "a.csv", "3,title,body text\n", header=False, text="3", label="1"
         )
         assert as_tuples(documents) == [("1", "body text", ("3",))]
 
-    def test_without_a_header_the_longest_column_is_the_text(self, tmp_path):
+    def test_without_a_header_the_longest_column_is_the_text(self, place):
         rows = "".join(f"{i},spam,some words number {i}\n" for i in range(300))
-        documents, report = read(tmp_path / "a.csv", rows, header=False)
+        documents, report = read(place / "a.csv", rows, header=False)
         assert as_tuples(documents)[299] == ("300", "some words number 299", ())
         assert report.summary() == [
             "Read as CSV (commas, no header): text '3', no id, no label; not used: '1', '2'"
         ]
-        documents, _ = read(tmp_path / "a.csv", rows, header=False, id="1", label="2")
+        documents, _ = read(place / "a.csv", rows, header=False, id="1", label="2")
         assert as_tuples(documents)[299] == ("299", "some words number 299", ("spam",))
 
     @pytest.mark.parametrize("name", ["a.csv", "a.txt", "a"])
-    def test_a_named_delimiter_makes_a_table(self, tmp_path, name):
+    def test_a_named_delimiter_makes_a_table(self, place, name):
         content = "nr^text, or so^label\n7^one, two^x\n"
         options = {"delimiter": "^", "text": "text, or so", "id": "nr"}
-        documents, report = read(tmp_path / name, content, **options)
+        documents, report = read(place / name, content, **options)
         assert as_tuples(documents) == [("7", "one, two", ("x",))]
         assert report.summary()[0].startswith("Read as CSV ('^'): text 'text, or so'")
 
-    def test_a_delimiter_leaves_json_lines_alone(self, tmp_path):
-        documents, _ = read(tmp_path / "a.jsonl", '{"text": "a"}', delimiter=";")
+    def test_a_delimiter_leaves_json_lines_alone(self, place):
+        documents, _ = read(place / "a.jsonl", '{"text": "a"}', delimiter=";")
         assert as_tuples(documents) == [("1", "a", ())]
 
-    def test_rows_that_do_not_fit_are_counted(self, tmp_path):
-        documents, report = read(tmp_path / "a.csv", "label,text\nx,one\ny,two,three\nz\nw,four\n")
+    def test_rows_that_do_not_fit_are_counted(self, place):
+        documents, report = read(place / "a.csv", "label,text\nx,one\ny,two,three\nz\nw,four\n")
         assert [d.text for d in documents] == ["one", "four"]
         assert report.malformed == 2
         assert "line 3: 3 fields for 2 columns" in report.problems()[0]
 
-    def test_an_open_quote_does_not_swallow_the_rest_in_silence(self, tmp_path):
+    def test_an_open_quote_does_not_swallow_the_rest_in_silence(self, place):
         content = 'text\tlabel\none\tx\n"two\ty\n' + "three\tz\n" * 50
-        documents, report = read(tmp_path / "a.tsv", content)
+        documents, report = read(place / "a.tsv", content)
         assert [d.text for d in documents] == ["one"]
         assert "line 3: its quote is never closed" in report.problems()[0]
-        documents, _ = read(tmp_path / "a.tsv", content, quotes=False)
+        documents, _ = read(place / "a.tsv", content, quotes=False)
         assert [d.text for d in documents[:2]] == ["one", '"two']
         assert len(documents) == 52
 
-    def test_old_macintosh_lines_and_bom(self, tmp_path):
-        documents, _ = read(tmp_path / "a.csv", "\ufefftext,label\rone,x\rtwo,y\r")
+    def test_old_macintosh_lines_and_bom(self, place):
+        documents, _ = read(place / "a.csv", "\ufefftext,label\rone,x\rtwo,y\r")
         assert as_tuples(documents) == [("1", "one", ("x",)), ("2", "two", ("y",))]
 
-    def test_undecodable_rows_are_counted(self, tmp_path):
+    def test_undecodable_rows_are_counted(self, place):
         content = b"text,label\n" + b"fine,x\n" * 20_000 + b"b\x00\x01,y\nlast,z\n"
-        documents, report = read(tmp_path / "a.csv", content)
+        documents, report = read(place / "a.csv", content)
         assert (len(documents), report.undecodable) == (20_001, 1)
 
-    def test_labels_cut_at_a_separator(self, tmp_path):
-        documents, _ = read(tmp_path / "a.csv", "text,tags\na,x|y\n", label_separator="|")
+    def test_labels_cut_at_a_separator(self, place):
+        documents, _ = read(place / "a.csv", "text,tags\na,x|y\n", label_separator="|")
         assert documents[0].labels == ("x", "y")
 
-    def test_missing_column(self, tmp_path):
+    def test_missing_column(self, place):
         with pytest.raises(InvalidCorpus, match=r"no text column 'body'.*'words', 'kind'"):
-            read(tmp_path / "a.csv", "words,kind\na,b\n", text="body")
+            read(place / "a.csv", "words,kind\na,b\n", text="body")
 
-    def test_a_field_of_50_megabytes(self, tmp_path):
-        documents, _ = read(tmp_path / "a.csv", "text,label\n" + "word " * 10_000_000 + ",x\n")
+    def test_a_field_of_50_megabytes(self, place):
+        documents, _ = read(place / "a.csv", "text,label\n" + "word " * 10_000_000 + ",x\n")
         assert len(documents[0].text) == 50_000_000
 
 
-def test_fields_that_no_record_uses_are_named_once(tmp_path):
+def test_fields_that_no_record_uses_are_named_once(place):
     records = [{"text": "a", "label": "x", "n": 1}, {"text": "b", "m": 2}, {"body": "c"}]
-    _, report = read(tmp_path / "a.jsonl", "\n".join(map(json.dumps, records)))
+    _, report = read(place / "a.jsonl", "\n".join(map(json.dumps, records)))
     assert report.summary() == [
         "Read as JSON Lines: text 'text' and 'body', no id, label 'label'; not used: 'n', 'm'",
         "2 of 3 documents have no label",
@@ -169,8 +171,6 @@ def test_fields_that_no_record_uses_are_named_once(tmp_path):
 class TestParquet:
     @pytest.fixture
     def table(self):
-        import pyarrow
-
         return pyarrow.table(
             {
                 "uid": list(range(1000)),
@@ -180,28 +180,19 @@ class TestParquet:
             }
         )
 
-    @pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
-    def test_by_batches_with_lists_of_labels(self, tmp_path, table, suffix):
-        import gzip
-
-        import pyarrow.parquet
-        import zstandard
-
-        pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
-        data = (tmp_path / "a.parquet").read_bytes()
-        pack = {"": bytes, ".gz": gzip.compress, ".zst": zstandard.compress}[suffix]
-        documents, report = read(tmp_path / f"b.parquet{suffix}", pack(data))
+    @pytest.mark.parametrize("suffix", ["", ".gz", ".xz", ".bz2", ".zst"])
+    def test_by_batches_with_lists_of_labels(self, place, table, suffix):
+        pack = PACKERS.get(suffix[1:], bytes)
+        documents, report = read(place / f"b.parquet{suffix}", pack(as_parquet(table)))
         assert (documents[0].id, documents[0].labels) == ("0", ("a", "b"))
         assert (len(documents), report.empty) == (1000, 1)
 
-    def test_damaged_and_lacking(self, tmp_path, table):
-        import pyarrow.parquet
-
+    def test_damaged_and_lacking(self, place, table):
         with pytest.raises(InvalidCorpus, match="not a readable Parquet"):
-            read(tmp_path / "a.parquet", b"PAR1 but not really")
-        pyarrow.parquet.write_table(table.select(["uid", "n"]), tmp_path / "b.parquet")
+            read(place / "a.parquet", b"PAR1 but not really")
+        (place / "b.parquet").write_bytes(as_parquet(table.select(["uid", "n"])))
         with pytest.raises(InvalidCorpus, match="'uid', 'n'"):
-            list(readers.read(tmp_path / "b.parquet"))
+            list(readers.read(place / "b.parquet"))
 
 
 @pytest.mark.parametrize(
@@ -220,17 +211,14 @@ def test_formats_are_told_by_their_first_bytes(head, format):
 
 
 class TestDates:
-    def test_a_date_column_is_found_in_every_format(self, tmp_path):
+    def test_a_date_column_is_found_in_every_format(self, place):
         days = ["2013-08-11", "soon", "", "2013-08-12 10:20"]
         days += ["2013-08-13"] * 10
         csv = "text,date\n" + "".join(f"a,{day}\n" for day in days)
         jsonl = "".join(json.dumps({"text": "a", "date": day or None}) + "\n" for day in days)
-        pyarrow.parquet.write_table(
-            pyarrow.table({"text": ["a"] * 14, "date": days}), tmp_path / "a.parquet"
-        )
-        parquet = (tmp_path / "a.parquet").read_bytes()
+        parquet = as_parquet(pyarrow.table({"text": ["a"] * 14, "date": days}))
         for name, content in (("a.csv", csv), ("a.jsonl", jsonl), ("a.parquet", parquet)):
-            documents, report = read(tmp_path / name, content)
+            documents, report = read(place / name, content)
             assert [d.date for d in documents][:4] == ["2013-08-11", "", "", "2013-08-12T10:20:00"]
             first, *problems = report.summary()
             assert first.endswith("text 'text', no id, no label, date 'date'")
@@ -240,50 +228,50 @@ class TestDates:
             ]
             assert json.loads(json.dumps(report.to_dict()))["invalid_dates"] == 1
 
-    def test_a_column_without_dates_is_not_used(self, tmp_path):
-        documents, report = read(tmp_path / "a.csv", "text,time,date\na,3:20,our first\n")
+    def test_a_column_without_dates_is_not_used(self, place):
+        documents, report = read(place / "a.csv", "text,time,date\na,3:20,our first\n")
         assert documents[0].date == ""
         assert report.summary()[0].endswith("no label; not used: 'time', 'date'")
-        documents, report = read(tmp_path / "a.csv", "text,date,year\na,our first,2013\n")
+        documents, report = read(place / "a.csv", "text,date,year\na,our first,2013\n")
         assert documents[0].date == "2013"
         assert report.summary()[0].endswith("date 'year'; not used: 'date'")
 
-    def test_a_named_column_may_hold_seconds_and_must_be_there(self, tmp_path):
+    def test_a_named_column_may_hold_seconds_and_must_be_there(self, place):
         for name, content in (
             ("a.csv", "text,when\na,1376216400\n"),
             ("a.jsonl", '{"text": "a", "when": 1376216400}\n{"text": "b"}\n'),
         ):
-            documents, report = read(tmp_path / name, content, date="When")
+            documents, report = read(place / name, content, date="When")
             assert documents[0].date == "2013-08-11T10:20:00"
             assert "date 'when'" in report.summary()[0]
             with pytest.raises(InvalidCorpus, match="no date column 'day'"):
-                read(tmp_path / name, content, date="day")
+                read(place / name, content, date="day")
 
-    def test_the_order_of_day_and_month_is_said(self, tmp_path):
+    def test_the_order_of_day_and_month_is_said(self, place):
         content = "text,date\na,11/08/2013\n"
-        documents, report = read(tmp_path / "a.csv", content)
+        documents, report = read(place / "a.csv", content)
         assert documents[0].date == "2013-11-08"
         assert "date 'date' (month first, as nothing tells)" in report.summary()[0]
-        documents, report = read(tmp_path / "a.csv", content + "b,31/08/2013\n")
+        documents, report = read(place / "a.csv", content + "b,31/08/2013\n")
         assert documents[0].date == "2013-08-11"
         assert "date 'date' (day first)" in report.summary()[0]
 
-    def test_a_value_that_contradicts_what_was_seen_first_is_reported(self, tmp_path):
-        rows = ["a,11/08/2013"] * tables.ENOUGH_ROWS + ["b,31/08/2013"]
-        documents, report = read(tmp_path / "a.csv", "\n".join(["text,date", *rows]))
+    def test_a_value_that_contradicts_what_was_seen_first_is_reported(self, place):
+        rows = ["a,11/08/2013"] * ENOUGH_ROWS + ["b,31/08/2013"]
+        documents, report = read(place / "a.csv", "\n".join(["text,date", *rows]))
         assert documents[-1].date == ""
         assert report.invalid_dates == 1
 
-    def test_a_table_without_header_names_its_columns_by_number(self, tmp_path):
-        documents, _ = read(tmp_path / "a.csv", "2013-08-11,a long text\n", header=False, date="1")
+    def test_a_table_without_header_names_its_columns_by_number(self, place):
+        documents, _ = read(place / "a.csv", "2013-08-11,a long text\n", header=False, date="1")
         assert documents[0].date == "2013-08-11"
 
-    def test_types_and_roles_of_orange_are_no_dates(self, tmp_path):
+    def test_types_and_roles_of_orange_are_no_dates(self, place):
         content = "text\tdate\nstring\ttime\nmeta\tmeta\na b\t2013-08-11\n"
-        documents, _ = read(tmp_path / "a.tab", content)
+        documents, _ = read(place / "a.tab", content)
         assert [(d.text, d.date) for d in documents] == [("a b", "2013-08-11")]
 
-    def test_times_of_parquet(self, tmp_path):
+    def test_times_of_parquet(self, place):
         moment = 1376216400_123456789
         kinds = {
             "nanoseconds": (moment, pyarrow.timestamp("ns"), "2013-08-11T10:20:00"),
@@ -293,15 +281,60 @@ class TestDates:
         }
         for name, (value, kind, expected) in kinds.items():
             table = pyarrow.table({"text": ["a"], "date": pyarrow.array([value], kind)})
-            pyarrow.parquet.write_table(table, tmp_path / f"{name}.parquet")
-            for source in (tmp_path / f"{name}.parquet", table):
+            (place / f"{name}.parquet").write_bytes(as_parquet(table))
+            for source in (place / f"{name}.parquet", table):
                 (document,) = readers.read(source, date="date")
                 assert document.date == expected
 
-    def test_an_empty_parquet_file_has_no_dates(self, tmp_path):
+    def test_an_empty_parquet_file_has_no_dates(self, place):
         empty = pyarrow.table(
             {"text": pyarrow.array([], "string"), "date": pyarrow.array([], "string")}
         )
-        pyarrow.parquet.write_table(empty, tmp_path / "a.parquet")
+        (place / "a.parquet").write_bytes(as_parquet(empty))
         with pytest.raises(InvalidCorpus, match="no documents"):
-            list(readers.read(tmp_path / "a.parquet"))
+            list(readers.read(place / "a.parquet"))
+
+
+class TestBounds:
+    """A small file may hold a row that no memory does."""
+
+    @pytest.fixture(autouse=True)
+    def small(self, monkeypatch):
+        monkeypatch.setattr(tables, "LONGEST", 5000)
+        monkeypatch.setattr(tables, "MOST_VALUES", 100)
+        monkeypatch.setattr(tables, "MOST_NAMES", 50)
+
+    def test_a_quote_that_is_never_closed_ends_with_an_error(self, place):
+        with pytest.raises(InvalidCorpus, match=r"a.csv, line \d+: a row has.*set quotes=False"):
+            read(place / "a.csv", 'text,n\n"' + "words\n" * 2000)
+
+    def test_a_row_of_nothing_but_delimiters(self, place):
+        with pytest.raises(InvalidCorpus, match="more than 100 fields"):
+            read(place / "a.csv", "text,n\n" + "," * 1000 + "\n")
+
+    def test_rows_add_up_to_any_size(self, place):
+        documents, _ = read(place / "a.csv", "text,n\n" + '"some, or\nmore",1\n' * 1000)
+        assert len(documents) == 1000
+
+    def test_a_record_of_too_many_values_is_malformed(self, place):
+        content = '{"text": [' + "[]," * 200 + ' "a"]}\n{"text": "b"}\n'
+        documents, report = read(place / "a.jsonl", content)
+        assert [d.text for d in documents] == ["b"]
+        assert report.malformed == 1
+
+    def test_names_that_differ_from_line_to_line_are_not_all_kept(self, place, monkeypatch):
+        kept = []
+        of = tables._JsonColumns.of
+
+        def spy(self, record):
+            found = of(self, record)
+            kept.append((len(self._known), len(self._fields)))
+            return found
+
+        monkeypatch.setattr(tables._JsonColumns, "of", spy)
+        records = "".join(f'{{"text": "a", "name{i}": 1}}\n' for i in range(1000))
+        documents, report = read(place / "a.jsonl", records)
+        assert len(documents) == 1000
+        assert max(known for known, _ in kept) < 20
+        assert max(fields for _, fields in kept) < 20
+        assert report.summary()[0].startswith("Read as JSON Lines: text 'text'")

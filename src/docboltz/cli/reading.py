@@ -14,7 +14,7 @@ READING = (
         required=True,
         metavar="CORPUS",
         help="Folder of text files (sub-folder = label), or .csv .tsv .jsonl .parquet .txt files, "
-        "also .gz .xz .zst; several, a glob, or - for standard input.",
+        "also .gz .xz .bz2 .zst; several, a glob, a URL (s3://…), or - for standard input.",
     ),
     option("--format", "files, csv, tsv, jsonl, parquet or lines; found by default."),
     option("--text", "Column with the text; repeat it to join several.", multiple=True),

@@ -9,7 +9,8 @@ from typing import Any
 from docboltz.corpus.dates import DateReading, Finder
 from docboltz.corpus.read_options import ReadOptions
 from docboltz.corpus.values import is_missing, plain
-from docboltz.errors import InvalidCorpus
+from docboltz.errors import InvalidCorpus, shown
+from docboltz.progress import printable
 
 TEXT_NAMES = (
     "text", "texts", "body", "content", "contents", "document", "doc", "article", "abstract",
@@ -65,11 +66,11 @@ class Columns:
 
     def __str__(self) -> str:
         """What is read from where, in words."""
-        text = " and ".join(map(repr, self.text))
-        identity = "no id" if self.id is None else f"id {self.id!r}"
-        label = "no label" if self.label is None else f"label {self.label!r}"
+        text = " and ".join(map(shown, self.text))
+        identity = "no id" if self.id is None else f"id {shown(self.id)}"
+        label = "no label" if self.label is None else f"label {shown(self.label)}"
         order = f" ({self.dates})" if str(self.dates) else ""
-        date = "" if self.date is None else f", date {self.date!r}{order}"
+        date = "" if self.date is None else f", date {shown(self.date)}{order}"
         unused = f"; not used: {_quoted(self.unused, 5)}" if self.unused else ""
         return f"text {text}, {identity}, {label}{date}{unused}"
 
@@ -113,7 +114,7 @@ class ColumnChoice:
             if name is None or found is not None:
                 return found
             if what in self.saved:
-                absent(f"{where} has no {what} column {name!r}")
+                absent(f"{where} has no {what} column {shown(name)}")
                 return None
             return name if lenient else _named(name, names, where, what)
 
@@ -157,8 +158,34 @@ def as_text(value: Any) -> str:
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     if isinstance(value, (list, tuple)):
-        return " ".join(as_text(item) for item in value)
-    return "" if is_missing(value) else str(value)
+        return " ".join(map(as_text, _flat(value)))
+    if is_missing(value):
+        return ""
+    try:
+        return str(value)
+    except Exception as error:  # a number of 5,000 digits, or whatever an object does
+        raise InvalidCorpus(
+            f"A value of type {type(value).__name__} cannot be read as text: {_reason(error)}."
+        ) from error
+
+
+def _flat(values: Sequence[Any]) -> list[Any]:
+    """What is in lists of lists, however deep: a stranger's may be deeper than Python's calls."""
+    flat: list[Any] = []
+    waiting = [iter(values)]
+    while waiting:
+        value = plain(next(waiting[-1], waiting))
+        if value is waiting:
+            waiting.pop()
+        elif isinstance(value, (list, tuple)):
+            waiting.append(iter(value))
+        else:
+            flat.append(value)
+    return flat
+
+
+def _reason(error: Exception) -> str:
+    return printable(str(error)).strip().rstrip(".") or type(error).__name__
 
 
 def as_labels(value: Any, separator: str | None) -> tuple[str, ...]:
@@ -193,7 +220,7 @@ def _named(name: str, names: Sequence[str], where: str, what: str) -> str:
     found = same_name(name, names)
     if found is None:
         raise InvalidCorpus(
-            f"{where} has no {what} column {name!r}. It has {_listed(names)}.",
+            f"{where} has no {what} column {shown(name)}. It has {_listed(names)}.",
             hint=f"Name one of them with {{{what}}}.",
             settings=(what,),
         )
@@ -207,4 +234,4 @@ def _listed(names: Sequence[str]) -> str:
 def _quoted(names: Sequence[str], n: int) -> str:
     """The first n names, and how many more there are."""
     more = f" and {len(names) - n:,} more" if len(names) > n else ""
-    return ", ".join(map(repr, names[:n])) + more
+    return ", ".join(map(shown, names[:n])) + more

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, timezone
 from email.utils import parsedate_tz
-from functools import cache
+from functools import lru_cache
 from typing import Any, Literal
 
 from docboltz.corpus.values import is_missing, plain
@@ -84,7 +84,7 @@ class DateReading:
                 return _iso(value) if isinstance(value, datetime) else value.isoformat()
             text = str(value).strip()
             return self._read(text) if text else ""
-        except (ValueError, OverflowError):  # 31 February; a day before the year 1 in UTC
+        except Exception:  # 31 February; a day before the year 1 in UTC; whatever an object does
             return None
 
     def __str__(self) -> str:
@@ -120,7 +120,7 @@ Finder = Callable[[str, bool], DateReading | None]
 def date_finder(sample: Callable[[str], Iterable[Any]]) -> Finder:
     """A finder that looks at the first values of a column, which `sample` gives."""
 
-    @cache
+    @lru_cache(1000)
     def find(name: str, named: bool) -> DateReading | None:
         values = list(sample(name))
         reading = DateReading.of(values, epoch=named or _is_timestamp(name))

@@ -3,25 +3,41 @@
 UTF-8 is tried first. Bytes that are not UTF-8 are given to charset-normalizer, which tells scripts
 apart very well and Western from Central European letters badly; there Windows-1252 wins unless it
 reads clearly worse.
+
+A small file may unpack to any size, on purpose or not: everything here takes bounded pieces.
 """
 
 from __future__ import annotations
 
+import bz2
 import codecs
 import gzip
 import io
 import lzma
+import re
 import zlib
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, cast
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import count
+from typing import Any
 
+from docboltz.corpus.locations import BUFFER
 from docboltz.corpus.report import ReadReport
+from docboltz.errors import InvalidCorpus
 
-COMPRESSIONS = (".gz", ".xz", ".zst")
-MAGIC = {b"\x1f\x8b": ".gz", b"\xfd7zXZ": ".xz", b"\x28\xb5\x2f\xfd": ".zst"}
-BUFFER = 1 << 16
+LONGEST = 1 << 26
+"""Bytes of a line, of a row or of a document. What is longer is some mistake, or a trap."""
+LARGEST_XZ = 1 << 28
+"""Bytes of memory that undoing xz may take; its strongest setting asks for a quarter of it."""
 SAMPLE = 1 << 13
+
+COMPRESSIONS = (".gz", ".xz", ".bz2", ".zst")
+_MAGIC = {
+    ".gz": re.compile(rb"\x1f\x8b"),
+    ".xz": re.compile(rb"\xfd7zXZ\0"),
+    ".bz2": re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P)"),
+    ".zst": re.compile(rb"\x28\xb5\x2f\xfd"),
+}
 
 LATIN = ["cp1252", "cp1250", "cp1254", "cp1257"]
 OTHERS = [
@@ -37,31 +53,67 @@ _BOMS = (
 _CONTROLS = bytes(i for i in range(32) if chr(i) not in "\t\n\v\f\r\x1a\x1b") + b"\x7f"
 
 
-def read_errors() -> tuple[type[Exception], ...]:
-    """Whatever reading a missing, forbidden or damaged file can raise."""
-    import zstandard
-
-    return (OSError, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
+READ_ERRORS: tuple[type[Exception], ...] = (OSError, EOFError, zlib.error, lzma.LZMAError)
+"""Whatever reading a missing, forbidden or damaged file can raise."""
 
 
-def open_bytes(source: Path | io.BufferedReader, suffix: str) -> io.BufferedReader:
-    """Open a file, or take a stream, and undo the compression that a suffix names.
+def compression(head: bytes) -> str:
+    """The suffix of the compression that first bytes tell, or ""."""
+    return next((suffix for suffix, magic in _MAGIC.items() if magic.match(head)), "")
 
-    Closing the result may leave a stream open.
+
+def unpacked(stream: io.BufferedReader, suffix: str) -> io.BufferedReader:
+    """Undo the compression that a suffix names. Closing the result may leave the stream open.
+
+    What ends too early or goes on with something else raises one of READ_ERRORS.
     """
-    stream: Any
+    if not suffix:
+        return stream
+    if not peek(stream):
+        raise EOFError("it is empty, which no compressed file is")
+    raw: Any
     if suffix == ".gz":
-        stream = gzip.open(source)  # noqa: SIM115
-    elif suffix == ".xz":
-        stream = lzma.open(source)  # noqa: SIM115
-    else:
-        stream = source.open("rb", buffering=BUFFER) if isinstance(source, Path) else source
-        if suffix != ".zst":
-            return cast(io.BufferedReader, stream)
-        import zstandard
+        raw = gzip.GzipFile(fileobj=stream)
+    elif suffix == ".zst":
+        import pyarrow
 
-        stream = zstandard.ZstdDecompressor().stream_reader(stream, read_across_frames=True)
-    return io.BufferedReader(stream, BUFFER)
+        raw = pyarrow.CompressedInputStream(pyarrow.PythonFile(stream, mode="r"), "zstd")
+    else:
+        new_part = partial(lzma.LZMADecompressor, lzma.FORMAT_XZ, LARGEST_XZ)
+        raw = _Unpacked(stream, new_part if suffix == ".xz" else bz2.BZ2Decompressor)
+    return io.BufferedReader(raw, BUFFER)
+
+
+class _Unpacked(io.RawIOBase):
+    """Undoes xz and bz2, whose own readers take a second part that is damaged for none at all."""
+
+    def __init__(self, packed: io.BufferedReader, new_part: Callable[[], Any]) -> None:
+        self._packed = packed
+        self._new_part = new_part
+        self._part = new_part()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        while True:
+            data = b""
+            if self._part.eof:
+                # Another part may follow, after zeros that fill up a block of a tape.
+                data = self._part.unused_data.lstrip(b"\0")
+                while not data and (more := self._packed.read(BUFFER)):
+                    data = more.lstrip(b"\0")
+                if not data:
+                    return 0
+                self._part = self._new_part()
+            elif self._part.needs_input:
+                data = self._packed.read(BUFFER)
+                if not data:
+                    raise EOFError("it ends too early")
+            found = self._part.decompress(data, len(buffer))
+            if found:
+                buffer[: len(found)] = found
+                return len(found)
 
 
 def peek(stream: io.BufferedReader) -> bytes:
@@ -98,7 +150,7 @@ class Decoder:
         for encoding in self._candidates(data):
             try:
                 text = data.decode(encoding)
-            except UnicodeError:
+            except (ValueError, OverflowError):  # punycode knows numbers that are no character
                 continue
             self._report.encodings[encoding] += 1
             return text.removeprefix("\ufeff")
@@ -120,20 +172,62 @@ class Decoder:
             yield found
 
 
-def decoded_lines(stream: io.BufferedReader, decoder: Decoder) -> Iterator[str | None]:
+def decoded_lines(
+    stream: io.BufferedReader, decoder: Decoder, name: str = "The text"
+) -> Iterator[str | None]:
     """The lines of a stream without their ends; None for a line that is not text."""
-    wide = wide_encoding(peek(stream))
-    named = decoder.named and codecs.lookup(decoder.named).name
-    if named and named.startswith(("utf-16", "utf-32")):
+    head = peek(stream)
+    wide = wide_encoding(head)
+    if decoder.named and is_wide(decoder.named):
+        require_mark(decoder.named, head, name)
         wide = decoder.named
     if wide:
         # A newline is two or four bytes here, so bytes cannot be cut into lines first.
-        for text in io.TextIOWrapper(stream, encoding=wide, errors="replace", newline="\n"):
-            yield None if "\ufffd" in text else text.rstrip("\r\n")
+        texts = io.TextIOWrapper(stream, encoding=wide, errors="replace", newline="\n")
+        try:
+            for text in _bounded(texts.readline, LONGEST // 4, name):
+                yield None if "\ufffd" in text else text.rstrip("\r\n")
+        finally:
+            texts.detach()  # whoever opened the stream closes it
         return
-    for line in stream:
+    for line in _bounded(stream.readline, LONGEST, name):
         text_or_none = decoder.decode(line)
         yield None if text_or_none is None else text_or_none.rstrip("\r\n")
+
+
+def _bounded(read_line: Callable[[int], Any], longest: int, name: str) -> Iterator[Any]:
+    for number in count(1):
+        line = read_line(longest + 1)
+        if len(line) > longest:
+            raise too_long(f"{name}, line {number},")
+        if not line:
+            return
+        yield line
+
+
+def too_long(what: str) -> InvalidCorpus:
+    """The error about a document that is none."""
+    return InvalidCorpus(
+        f"{what} is longer than {LONGEST >> 20} MB, which is no document.",
+        hint="Check that lines end where documents do, or cut it into shorter ones.",
+    )
+
+
+def is_wide(encoding: str) -> bool:
+    """Whether an encoding takes two or four bytes for a line end."""
+    return codecs.lookup(encoding).name.startswith(("utf-16", "utf-32"))
+
+
+def require_mark(encoding: str, head: bytes, name: str) -> None:
+    """Refuse UTF-16 and UTF-32 that do not say which byte of a character comes first."""
+    found = codecs.lookup(encoding).name
+    if found in ("utf-16", "utf-32") and head and wide_encoding(head) != found:
+        either = (f"encoding={found}-le", f"encoding={found}-be")
+        raise InvalidCorpus(
+            f"{name} does not begin with the mark that {encoding} asks for.",
+            hint="Name the order of its bytes: {" + "} or {".join(either) + "}.",
+            settings=either,
+        )
 
 
 def detect(data: bytes) -> str | None:

@@ -8,15 +8,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from docboltz.corpus.columns import ColumnChoice
 from docboltz.corpus.dates import DateReading, date_finder
 from docboltz.corpus.document import Document
 from docboltz.corpus.report import ReadAs, ReadReport
-from docboltz.corpus.tables import ENOUGH_ROWS, Row
-from docboltz.corpus.values import is_missing, spelled_times
+from docboltz.corpus.rows import ENOUGH_ROWS, Row
+from docboltz.corpus.values import UNDECODABLE, cell_value, column_values, is_missing
 from docboltz.errors import InvalidCorpus, shown
 
 
@@ -36,7 +36,8 @@ def read_frame(frame: Any, choice: ColumnChoice, report: ReadReport) -> Iterator
         return _column(frame, names.index(name))
 
     def is_text(name: str) -> bool:
-        first = next((value for value in column(name) if not is_missing(value)), "")
+        values = (value for value in column(name) if value is not UNDECODABLE)
+        first = next((value for value in values if not is_missing(value)), "")
         return isinstance(first, (str, list)) or len(getattr(first, "shape", ())) == 1
 
     try:
@@ -47,8 +48,12 @@ def read_frame(frame: Any, choice: ColumnChoice, report: ReadReport) -> Iterator
         if "text" in error.settings:
             error.hint = "Name the one that holds the text, as in docboltz.read(frame, text='…')."
         raise
+    report.note_repeated(columns.used, names, f"The {kind}")
     report.read_as[ReadAs(kind, columns)] += 1
     for number, values in enumerate(zip(*map(column, columns.used), strict=True)):
+        if any(value is UNDECODABLE for value in values):
+            report.note("undecodable", f"The {kind}, row {number}")
+            continue
         yield Row(number, *columns.get(dict(zip(columns.used, values, strict=True))))
 
 
@@ -59,8 +64,9 @@ def _column(frame: Any, position: int) -> Iterator[Any]:
     elif hasattr(frame, "to_series"):
         values = frame.to_series(position)
     else:
-        values = spelled_times(frame.column(position))
-    return (value.as_py() if hasattr(value, "as_py") else value for value in values)  # pyarrow's
+        column = frame.column(position)
+        return chain.from_iterable(map(column_values, getattr(column, "chunks", [column])))
+    return map(cell_value, values)  # which may be pyarrow's
 
 
 def read_texts(texts: Iterable[Any], owner: str) -> Iterator[Row]:
@@ -76,8 +82,9 @@ def read_texts(texts: Iterable[Any], owner: str) -> Iterator[Row]:
 
 
 def _as_text(value: Any, position: int, owner: str) -> str:
-    if hasattr(value, "as_py"):
-        value = value.as_py()
+    value = cell_value(value)
+    if value is UNDECODABLE:
+        raise InvalidCorpus(f"{owner} got a value at position {position} that is not UTF-8.")
     if isinstance(value, bytes):
         try:
             return value.decode("utf-8")

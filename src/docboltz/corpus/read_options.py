@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
@@ -74,11 +75,16 @@ def _is_text_or_none(value: object) -> bool:
 
 
 def _is_encoding(name: object) -> bool:
+    """Whether bytes become text by it; Python also has encodings from bytes to bytes."""
     if not isinstance(name, str):
         return name is None
     try:
+        codecs.lookup(name)
+    except (LookupError, ValueError):
+        return False
+    try:
         b" ".decode(name)
-    except UnicodeError:  # half a character of UTF-16
+    except UnicodeDecodeError:  # half a character of UTF-16
         return True
     except (LookupError, ValueError):
         return False

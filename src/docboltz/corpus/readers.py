@@ -1,4 +1,4 @@
-"""Files, folders, standard input or data frames → a stream of documents.
+"""Files, folders, URLs, standard input or data frames → a stream of documents.
 
 Nothing is held but hashes of the ids, which must differ. What cannot be read as a document is
 counted in a `ReadReport`; only a collection without a single readable document is an error.
@@ -16,15 +16,28 @@ from pathlib import Path
 from typing import Any, cast
 
 from docboltz.corpus.columns import ColumnChoice
-from docboltz.corpus.decoding import MAGIC, Decoder, looks_binary, open_bytes, peek, read_errors
+from docboltz.corpus.decoding import (
+    LONGEST,
+    READ_ERRORS,
+    Decoder,
+    compression,
+    looks_binary,
+    peek,
+    require_mark,
+    too_long,
+    unpacked,
+)
 from docboltz.corpus.document import Document
 from docboltz.corpus.frames import check_texts, is_frame, read_frame, read_texts
+from docboltz.corpus.locations import BUFFER, LocalPath, Location, NotAFile
 from docboltz.corpus.read_options import Format, ReadOptions
 from docboltz.corpus.report import ReadAs, ReadReport
-from docboltz.corpus.sources import Source, find_paths, find_sources
-from docboltz.corpus.tables import Row, TableFile, read_table
+from docboltz.corpus.rows import Row, TableFile
+from docboltz.corpus.sources import Source, find_locations, find_sources
+from docboltz.corpus.tables import read_table
 from docboltz.corpus.taken_ids import TakenIds
 from docboltz.errors import InvalidCorpus
+from docboltz.progress import printable
 
 
 class Documents:
@@ -39,10 +52,10 @@ class Documents:
         rows: Callable[[ReadReport], Iterator[Row]],
         options: ReadOptions,
         read_with: Callable[[ReadOptions], Documents] | None = None,
-        paths: Sequence[Path | None] = (),
+        locations: Sequence[Location | None] = (),
     ) -> None:
-        self.paths = tuple(path for path in paths if path is not None)
-        """Files and folders that are read, so that nobody writes over them."""
+        self.locations = tuple(locations)
+        """Files, folders and URLs that are read; None is standard input."""
         self.options = options
         """How the source is read; a model saves it and reads new documents alike."""
         self.report = ReadReport()
@@ -51,20 +64,24 @@ class Documents:
         self._rows = rows
         self._read_with = read_with
         self._asked: Documents | None = None
-        self._from_files = len(paths) > 0 and None not in paths
 
     def identity(self) -> list[Any] | None:
         """What tells the files that are read, as they are now, from others, and how they are read.
 
         None where nobody can tell: standard input, a list of texts.
         """
-        if not self._from_files:
+        if not self.locations or None in self.locations:
             return None
         try:
-            known = [[str(path), *_state(path)] for path in self.paths]
+            known = [where.state() for where in self.locations if where is not None]
         except OSError:
             return None
         return [self.options.to_dict(), known]
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """Those of them that are on this machine, where somebody might write over them."""
+        return tuple(Path(where.path) for where in self.locations if isinstance(where, LocalPath))
 
     def completed(self, saved: ReadOptions) -> Documents:
         """The same source, read by saved options where nothing else was asked for."""
@@ -124,7 +141,7 @@ def read(
     quotes: bool | None = None,
     options: ReadOptions | None = None,
 ) -> Documents:
-    """Read the documents of files, folders, globs, standard input ("-") or a data frame.
+    """Read the documents of files, folders, URLs, globs, standard input ("-") or a data frame.
 
     The format follows from a file's name, or from its first bytes, unless `format` names it. In a
     folder every file is a document: its path is its id and its sub-folder its label (a folder of
@@ -178,10 +195,10 @@ def read(
             f"docboltz.read takes paths or a data frame; got {type(source).__name__}.",
             hint="A model's methods take lists and columns of texts as they are.",
         ) from error
-    paths = find_paths(given)
-    files = _Files(paths, choice)
+    locations = find_locations(given)
+    files = _Files(locations, choice)
     more = f" and {len(given) - 1:,} more" if len(given) > 1 else ""
-    return Documents(f"{given[0]!r}{more}", files.rows, choice.options, read_with, paths)
+    return Documents(f"{given[0]!r}{more}", files.rows, choice.options, read_with, locations)
 
 
 def as_documents(texts: Any, owner: str, saved: ReadOptions | None = None) -> Documents:
@@ -203,8 +220,8 @@ def as_documents(texts: Any, owner: str, saved: ReadOptions | None = None) -> Do
 class _Files:
     """Reads files one after the other."""
 
-    def __init__(self, paths: list[Path | None], choice: ColumnChoice) -> None:
-        self._paths = paths
+    def __init__(self, locations: list[Location | None], choice: ColumnChoice) -> None:
+        self._locations = locations
         self._choice = choice
         self._stdin_used = False
 
@@ -214,37 +231,41 @@ class _Files:
         named = options.delimiter is not None and "delimiter" not in self._choice.saved
         if format is None and (named or not (options.header or "header" in self._choice.saved)):
             format, weak = "csv", True
-        sources = find_sources(self._paths, format, weak=weak)
+        sources = find_sources(self._locations, format, weak=weak)
         # Numbers need no file name before them if there is only one file.
         ahead = [source for source in (next(sources, None), next(sources, None)) if source]
         several = len(ahead) > 1
         for source in chain(ahead, sources):
             for row in self._read(source, report):
                 if several and row.id is None:
-                    row = row._replace(id=f"{source.name}:{row.number}")
+                    row = row._replace(id=f"{source.location or source.name}:{row.number}")
                 yield row
 
     def _read(self, source: Source, report: ReadReport) -> Iterator[Row]:
         try:
-            with self._open(source) as stream:
+            with (
+                self._open(source) as packed,
+                unpacked(packed, self._packing(source, packed)) as stream,
+            ):
                 if source.format == "files":
                     yield from self._whole_file(source, stream, report)
                 else:
                     file = TableFile(source.name, stream, self._choice, report)
                     yield from read_table(file, source.format)
-        except read_errors() as error:
-            if source.folder is not None:
-                report.note("unreadable", f"{source.name}: {error}")
-                return
+        except READ_ERRORS as error:
             reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-            raise InvalidCorpus(
-                f"{source.name} could not be read: {reason}.",
-                hint="Check its permissions, and that it is complete if it is compressed.",
-            ) from error
+            reason = printable(reason).strip().rstrip(".")
+            if source.folder is not None:
+                report.note("unreadable", f"{source.name}: {reason}")
+                return
+            hint = "Check its permissions, and that it is complete if it is compressed."
+            if isinstance(error, NotAFile):
+                hint = "What another program writes is read from '-': program | docboltz fit -"
+            raise InvalidCorpus(f"{source.name} could not be read: {reason}.", hint=hint) from error
 
     def _open(self, source: Source) -> io.BufferedReader:
-        if source.path is not None:
-            return open_bytes(source.path, source.path.suffix.lower())
+        if source.location is not None:
+            return source.location.open()
         if self._stdin_used:
             raise InvalidCorpus(
                 "Standard input can be read only once.",
@@ -252,10 +273,11 @@ class _Files:
             )
         self._stdin_used = True
         stdin = cast(io.BufferedReader, sys.stdin.buffer)
-        stream: io.BufferedReader = io.BufferedReader(_Unclosed(stdin), 1 << 16)
-        magic = peek(stream)[:6]
-        suffix = next((suffix for start, suffix in MAGIC.items() if magic.startswith(start)), "")
-        return open_bytes(stream, suffix)
+        return io.BufferedReader(_Unclosed(stdin), BUFFER)
+
+    def _packing(self, source: Source, stream: io.BufferedReader) -> str:
+        """How a source is compressed: its name tells, and standard input has none."""
+        return source.compression if source.location is not None else compression(peek(stream))
 
     def _whole_file(
         self, source: Source, stream: io.BufferedReader, report: ReadReport
@@ -264,22 +286,20 @@ class _Files:
         encoding = self._choice.options.encoding
         # Whoever keeps films among texts should not have them loaded.
         binary = encoding is None and looks_binary(peek(stream))
-        text = None if binary else Decoder(report, encoding).decode(stream.read())
+        if encoding is not None:
+            require_mark(encoding, peek(stream), source.name)
+        data = b"" if binary else stream.read(LONGEST + 1)
+        if len(data) > LONGEST:
+            raise OSError(str(too_long("it")))
+        text = None if binary else Decoder(report, encoding).decode(data)
         if text is None:
             report.note("undecodable", source.name)
             return
-        identity, label = source.name, ""
-        if source.folder is not None and source.path is not None:
-            relative = source.path.relative_to(source.folder)
+        identity, label = str(source.location or source.name), ""
+        if source.folder is not None and source.location is not None:
+            relative = source.location.relative_to(source.folder)
             identity, label = relative.as_posix(), relative.parent.as_posix()
         yield Row(1, identity, text, (label,) if label not in ("", ".") else ())
-
-
-def _state(path: Path) -> list[Any]:
-    """Size and time of a file, or of all files below a folder."""
-    found = sorted(path.rglob("*")) if path.is_dir() else [path]
-    about = ((str(file), file.stat()) for file in found)
-    return [[name, stat.st_size, stat.st_mtime_ns] for name, stat in about]
 
 
 def _spelled(text: str) -> str:

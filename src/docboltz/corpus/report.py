@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from docboltz.corpus.columns import Columns
+from docboltz.progress import printable
 
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "spaces"}
 _SHOWN = 3
 """Ways of reading that a summary shows; a folder may hold files of many kinds."""
+_LONGEST_PLACE = 500
+"""Characters that are kept of a place where something was met; an id may be of any length."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,8 @@ class ReadReport:
     """Documents whose id was taken; they got a suffix: "a", "a#2", "a#3"."""
     absent_columns: int = 0
     """Id, label and date columns of the training corpus that a file does not have."""
+    repeated_columns: int = 0
+    """Columns that are read of which a file has several of the same name; the first is read."""
     encodings: Counter[str] = field(default_factory=Counter)
     """How many pieces of text (lines, or files of a folder) each encoding decoded."""
     read_as: Counter[ReadAs] = field(default_factory=Counter)
@@ -76,7 +82,15 @@ class ReadReport:
     def note(self, kind: str, where: str) -> None:
         """Count a problem and keep the first place it was met."""
         setattr(self, kind, getattr(self, kind) + 1)
-        self.first.setdefault(kind, where)
+        if kind not in self.first:
+            more = "…" if len(where) > _LONGEST_PLACE else ""
+            self.first[kind] = printable(where[:_LONGEST_PLACE]) + more
+
+    def note_repeated(self, used: Sequence[str], names: Sequence[str], where: str) -> None:
+        """Count columns that are read and have the name of others."""
+        for name in used:
+            if names.count(name) > 1:
+                self.note("repeated_columns", f"{where}: {name!r}")
 
     def summary(self) -> list[str]:
         """The lines that a person should see before training: how it was read, what is odd."""
@@ -110,6 +124,11 @@ class ReadReport:
                 "values in place of dates are none",
             ),
             ("absent_columns", "column of the training corpus missing", "columns missing"),
+            (
+                "repeated_columns",
+                "column has the name of another, the first was read",
+                "columns have the name of others, the first was read",
+            ),
         ):
             if n := getattr(self, kind):
                 where = f" (first: {self.first[kind]})" if kind in self.first else ""

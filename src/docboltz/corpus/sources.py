@@ -1,4 +1,4 @@
-"""Paths, globs, folders and "-" → the files to read, each with the format that its name tells."""
+"""Paths, URLs, globs, folders and "-" → the files to read, each with the format its name tells."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import glob
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from docboltz.corpus.decoding import COMPRESSIONS
+from docboltz.corpus.locations import Location, locate
 from docboltz.corpus.read_options import Format
 from docboltz.errors import InvalidCorpus
+from docboltz.progress import printable
 
 _BY_SUFFIX: dict[str, Format] = {
     ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl",
@@ -23,84 +24,103 @@ _TABLES = {suffix for suffix, format in _BY_SUFFIX.items() if format != "lines"}
 class Source:
     """A file, with the folder it was found in if it is one document of many there."""
 
-    path: Path | None
+    location: Location | None
     """None is standard input."""
     format: Format | None
-    folder: Path | None = None
+    folder: Location | None = None
 
     @property
     def name(self) -> str:
         """What to call it in messages."""
-        return "standard input" if self.path is None else str(self.path)
+        return "standard input" if self.location is None else self.location.name
+
+    @property
+    def compression(self) -> str:
+        """The suffix that names how it is compressed, or ""."""
+        return "" if self.location is None else _suffixes(self.location)[1]
 
 
-def find_paths(given: Iterable[str]) -> list[Path | None]:
-    """Check that every path leads somewhere, and follow globs; None is standard input."""
-    found: list[Path | None] = []
+def find_locations(given: Iterable[str]) -> list[Location | None]:
+    """Check that every path or URL leads somewhere, and follow globs; None is standard input."""
+    found: list[Location | None] = []
     for entry in given:
-        path = Path(entry).expanduser()
-        if entry == "-":
-            found.append(None)
-        elif path.exists():
-            found.append(path)
-        else:
-            matches = sorted(glob.glob(str(path), recursive=True))
-            if not matches:
-                what = "Nothing matches" if glob.has_magic(entry) else "There is no file or folder"
-                raise InvalidCorpus(
-                    f"{what} {entry!r}.", hint=f"The working folder is {os.getcwd()!r}."
-                )
-            found.extend(map(Path, matches))
+        found.extend([None] if entry == "-" else _find(entry))
     if not found:
         raise InvalidCorpus(
-            "There are no paths to read.", hint="Name a file, a folder, a glob or '-'."
+            "There are no paths to read.", hint="Name a file, a folder, a URL, a glob or '-'."
         )
     return found
 
 
+def _find(entry: str) -> list[Location]:
+    location = locate(entry)
+    try:
+        if location.kind() is not None:
+            return [location]
+        if matches := list(location.matches()):
+            return matches
+    except OSError as error:
+        reason = printable(error.strerror or str(error))
+        raise InvalidCorpus(f"{entry!r} could not be read: {reason}.") from error
+    what = "Nothing matches" if glob.has_magic(entry) else "There is no file or folder"
+    try:
+        hint = f"The working folder is {os.getcwd()!r}."
+    except OSError:
+        hint = "The working folder was removed."
+    raise InvalidCorpus(f"{what} {entry!r}.", hint=hint)
+
+
 def find_sources(
-    paths: list[Path | None], format: Format | None, *, weak: bool = False
+    locations: list[Location | None], format: Format | None, *, weak: bool = False
 ) -> Iterator[Source]:
-    """Go through paths and folders, in order.
+    """Go through files and folders, in order.
 
     A `weak` format, which nobody named for these files, yields to a name that tells a table.
     """
-    unnamed = all(p is not None and p.is_file() and not _suffix(p) for p in paths)
-    if format is None and unnamed and len(paths) > 1:
+    kinds = [None if location is None else _kind(location) for location in locations]
+    unnamed = all(
+        location is not None and kind != "folder" and not _suffix(location)
+        for location, kind in zip(locations, kinds, strict=True)
+    )
+    if format is None and unnamed and len(locations) > 1:
         format = "files"  # many files of no known kind, like usr/share/doc/*/copyright, are texts
-    for path in paths:
-        if path is None:
+    for location, kind in zip(locations, kinds, strict=True):
+        if location is None:
             yield Source(None, format)
-        elif path.is_dir():
-            yield from _folder(path, format, weak)
+        elif kind == "folder":
+            yield from _folder(location, format, weak)
         else:
-            by_name = format is None or (weak and _suffix(path) in _TABLES)
-            yield Source(path, _BY_SUFFIX.get(_suffix(path)) if by_name else format)
+            by_name = format is None or (weak and _suffix(location) in _TABLES)
+            yield Source(location, _BY_SUFFIX.get(_suffix(location)) if by_name else format)
 
 
-def _folder(folder: Path, format: Format | None, weak: bool) -> Iterator[Source]:
+def _kind(location: Location) -> str | None:
+    """File or folder; what cannot be known counts as a file: opening it tells why."""
+    try:
+        return location.kind()
+    except OSError:
+        return None
+
+
+def _folder(folder: Location, format: Format | None, weak: bool) -> Iterator[Source]:
     open_question = format is None or (weak and format != "files")
-    tables = open_question and all(_suffix(path) in _TABLES for path in _files(folder))
-    for path in _files(folder):
-        if tables:
-            yield Source(path, _BY_SUFFIX[_suffix(path)])
+    tables = open_question and all(_suffix(file) in _TABLES for file in folder.files())
+    for file in folder.files():
+        if tables and _suffix(file) in _TABLES:  # or it came since
+            yield Source(file, _BY_SUFFIX[_suffix(file)])
         elif format in (None, "files"):
-            yield Source(path, "files", folder)
+            yield Source(file, "files", folder)
         else:
-            yield Source(path, format)
+            yield Source(file, format)
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    """All files below a folder, in order, without hidden ones."""
-    closed: list[OSError] = []
-    for where, folders, names in os.walk(folder, onerror=closed.append):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        yield from (Path(where, name) for name in sorted(names) if not name.startswith("."))
-    # A folder that may not be listed is passed on as if it were a file: opening it is reported.
-    yield from (Path(error.filename) for error in closed)
-
-
-def _suffix(path: Path) -> str:
+def _suffix(location: Location) -> str:
     """The suffix that tells the format, below that of a compression."""
-    compressed = path.suffix.lower() in COMPRESSIONS
-    return (path.with_suffix("") if compressed else path).suffix.lower()
+    return _suffixes(location)[0]
+
+
+def _suffixes(location: Location) -> tuple[str, str]:
+    """The suffixes that tell format and compression, "" for none."""
+    suffixes = ["", "", *location.suffixes]
+    before, last = suffixes[-2:]
+    return (before, last) if last in COMPRESSIONS else (last, "")

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
-import shutil
-import tempfile
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from functools import partial
-from itertools import chain, islice, zip_longest
-from typing import Any, Literal, NamedTuple
+from collections.abc import Iterator
+from itertools import chain, zip_longest
+from typing import Any, Literal
 
 from docboltz.corpus.columns import TEXT_NAMES, ColumnChoice, Columns
-from docboltz.corpus.dates import DateReading, date_finder
-from docboltz.corpus.decoding import Decoder, decoded_lines, looks_binary, peek
-from docboltz.corpus.read_options import Format, ReadOptions
-from docboltz.corpus.report import ReadAs, ReadReport
-from docboltz.corpus.values import spelled_times
+from docboltz.corpus.dates import date_finder
+from docboltz.corpus.decoding import LONGEST, peek
+from docboltz.corpus.parquet import read_parquet
+from docboltz.corpus.read_options import Format
+from docboltz.corpus.report import ReadAs
+from docboltz.corpus.rows import Row, TableFile, first_of
 from docboltz.errors import InvalidCorpus
 
 # Orange's .tab files: names, then types, then roles.
@@ -29,56 +25,10 @@ _ORANGE_TYPES = {
 _DELIMITERS = ",\t;|"
 ENOUGH_RECORDS = 1000
 """JSON records after which a named column must have been seen."""
-ENOUGH_ROWS = 100
-"""Rows after which it is known which columns hold dates, and without header which is the text."""
-
-
-class Row(NamedTuple):
-    """A document as a file gives it: its number in the file, and an id if the file has one."""
-
-    number: int
-    id: str | None
-    text: str
-    labels: tuple[str, ...]
-    date: str | None = ""
-    """None for a value that is no date."""
-
-
-@dataclass(frozen=True)
-class TableFile:
-    """An open file, the name to call it in messages, how to read it, and where to report."""
-
-    name: str
-    stream: io.BufferedReader
-    choice: ColumnChoice
-    report: ReadReport
-
-    @property
-    def options(self) -> ReadOptions:
-        """How to read it."""
-        return self.choice.options
-
-    def find_columns(
-        self,
-        names: list[str],
-        is_text: Callable[[str], bool] = lambda name: True,
-        sample: Callable[[str], Iterable[Any]] = lambda name: (),
-    ) -> Columns:
-        """The columns to read among those of the file; `sample` gives first values of one."""
-        absent = partial(self.report.note, "absent_columns")
-        return self.choice.find(names, self.name, is_text, absent, dates=date_finder(sample))
-
-    def lines(self) -> Iterator[str | None]:
-        """Decoded lines; None for one that is not text."""
-        head = peek(self.stream)
-        if self.options.encoding is None and looks_binary(head):
-            raise InvalidCorpus(
-                f"{self.name} does not look like text: it holds control characters. docboltz reads "
-                "text, CSV, TSV, JSON Lines and Parquet, also as .gz, .xz or .zst.",
-                hint="If it is text in a rare encoding, name it with {encoding}.",
-                settings=("encoding",),
-            )
-        return decoded_lines(self.stream, Decoder(self.report, self.options.encoding, head))
+MOST_VALUES = 1 << 21
+"""Fields of a row, or values of a JSON record. Each takes many times its bytes in memory."""
+MOST_NAMES = 1 << 20
+"""Characters of names of JSON fields that are remembered; each line may bring new ones."""
 
 
 def read_table(file: TableFile, format: Format | None) -> Iterator[Row]:
@@ -123,7 +73,7 @@ def read_lines(file: TableFile) -> Iterator[Row]:
 def read_json_lines(file: TableFile) -> Iterator[Row]:
     """One JSON object (or string) per line."""
     lines = file.lines()
-    ahead = list(islice(lines, ENOUGH_ROWS))
+    ahead = first_of(lines, lambda line: len(line or ""))
     columns = _JsonColumns(file, ahead)
     n_good = 0
     error: InvalidCorpus | None = None
@@ -135,8 +85,8 @@ def read_json_lines(file: TableFile) -> Iterator[Row]:
         if not line or line.isspace():
             continue
         try:
-            record = json.loads(line)
-        except (ValueError, RecursionError) as reason:
+            record = _parse(line)
+        except ValueError as reason:
             error = error or InvalidCorpus(f"{where} is not JSON: {reason}.")
             file.report.note("malformed", f"{where}: not JSON")
             continue
@@ -152,7 +102,7 @@ def read_json_lines(file: TableFile) -> Iterator[Row]:
             row = Row(number, *columns.of(record).get(record))
         except InvalidCorpus as reason:
             error = error or reason
-            file.report.note("malformed", f"{where}: no text column")
+            file.report.note("malformed", f"{where}: no text")
             continue
         n_good += 1
         if n_good == ENOUGH_RECORDS:
@@ -178,18 +128,36 @@ class _JsonColumns:
         records = [record for line in first_lines if isinstance(record := _json(line), dict)]
         self._dates = date_finder(lambda name: [record.get(name) for record in records])
         self._known: dict[tuple[str, ...], Columns] = {}
+        self._n_known = 0
         self._fields: dict[str, None] = {}
+        self._n_fields = 0
+        self._text: dict[str, None] = {}
+        self._used: dict[str, None] = {}
+        self._first: dict[str, Columns] = {}
+        """The first columns that have an id, a label, a date."""
 
     def of(self, record: dict[str, Any]) -> Columns:
         fields = tuple(record)
         if fields not in self._known:
             texts = {name for name in fields if isinstance(record[name], str | list | None)}
             find, name = self._file.choice.find, self._file.name
-            self._known[fields] = find(
-                fields, name, texts.__contains__, dates=self._dates, lenient=True
-            )
-            self._fields.update(dict.fromkeys(fields))
+            found = find(fields, name, texts.__contains__, dates=self._dates, lenient=True)
+            self._remember(fields, found)
         return self._known[fields]
+
+    def _remember(self, fields: tuple[str, ...], found: Columns) -> None:
+        if self._n_known > MOST_NAMES:
+            self._known, self._n_known = {}, 0
+        self._known[fields] = found
+        self._n_known += sum(map(len, fields)) + len(fields)
+        if self._n_fields <= MOST_NAMES:
+            self._fields.update(dict.fromkeys(fields))
+            self._n_fields += sum(map(len, fields)) + len(fields)
+            self._text.update(dict.fromkeys(found.text))
+            self._used.update(dict.fromkeys(found.used))
+        for what in ("id", "label", "date"):
+            if getattr(found, what) is not None:
+                self._first.setdefault(what, found)
 
     def check_named(self) -> None:
         if self._known:
@@ -197,25 +165,29 @@ class _JsonColumns:
 
     def report(self) -> None:
         """Say which fields were read, and which of any record were not."""
-        found = self._known.values()
-        text = tuple(dict.fromkeys(name for columns in found for name in columns.text))
-        id, label = (
-            next((name for columns in found if (name := getattr(columns, what))), None)
-            for what in ("id", "label")
-        )
-        dated = (columns for columns in found if columns.date is not None)
-        date, how = next(((each.date, each.dates) for each in dated), (None, DateReading()))
-        used = {name for columns in found for name in columns.used}
-        unused = tuple(name for name in self._fields if name not in used)
-        read = Columns(text, id, label, None, unused, date, how) if found else None
-        self._file.report.read_as[ReadAs("JSON Lines", read)] += 1
+        none = Columns((), None, None)
+        id, label, date = (self._first.get(what, none) for what in ("id", "label", "date"))
+        unused = tuple(name for name in self._fields if name not in self._used)
+        named = id.id, label.label, None, unused, date.date, date.dates
+        read = Columns(tuple(self._text), *named)
+        self._file.report.read_as[ReadAs("JSON Lines", read if self._known else None)] += 1
+
+
+def _parse(line: str) -> Any:
+    """The value of a line; ValueError if it has none, or one that is not for documents."""
+    if len(line) > MOST_VALUES and sum(map(line.count, "[{,")) > MOST_VALUES:
+        raise ValueError(f"it has more than {MOST_VALUES:,} values")
+    try:
+        return json.loads(line)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
 
 
 def _json(line: str | None) -> Any:
     """The value of a line, None if it has none."""
     try:
-        return json.loads(line or "null")
-    except (ValueError, RecursionError):
+        return _parse(line or "null")
+    except ValueError:
         return None
 
 
@@ -223,11 +195,11 @@ def read_delimited(file: TableFile, *, tabs: bool) -> Iterator[Row]:
     """CSV, or TSV, which is CSV with `tabs`."""
     csv.field_size_limit(2**31 - 1)
     options = file.options
-    feed = _CsvFeed(file.lines())
-    delimiter = _delimiter(file.choice, tabs, feed.first_line())
+    feed = _CsvFeed(file.lines(), file.name)
+    delimiter = feed.delimiter = _delimiter(file.choice, tabs, feed.first_line())
     quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if options.quotes else csv.QUOTE_NONE
     rows = _csv_rows(csv.reader(feed, delimiter=delimiter, quoting=quoting), feed, file)
-    ahead = list(islice(rows, ENOUGH_ROWS))
+    ahead = first_of(rows, lambda row: sum(map(len, row[1])))
     if not ahead:
         return
 
@@ -248,12 +220,13 @@ def read_delimited(file: TableFile, *, tabs: bool) -> Iterator[Row]:
         longest = names[sizes.index(max(sizes))]
         columns = file.find_columns(names, lambda name: name == longest, sample)
     file.report.read_as[ReadAs("CSV", columns, delimiter, options.header)] += 1
+    places = [(name, names.index(name)) for name in columns.used]
     for number, (line, fields) in enumerate(chain(ahead, rows), 1):
         if len(fields) > len(names):
             message = f"{len(fields)} fields for {len(names)} columns"
             file.report.note("malformed", f"{file.name}, line {line}: {message}")
             continue
-        record = dict(zip(names, fields, strict=False))
+        record = {name: fields[place] for name, place in places if place < len(fields)}
         if not any(name in record for name in columns.text):
             file.report.note("malformed", f"{file.name}, line {line}: no text")
             continue
@@ -270,27 +243,48 @@ def _delimiter(choice: ColumnChoice, tabs: bool, first_line: str) -> str:
 class _CsvFeed:
     """Hands decoded lines to csv.reader and remembers what it cannot tell about a row."""
 
-    def __init__(self, lines: Iterator[str | None]) -> None:
+    def __init__(self, lines: Iterator[str | None], name: str) -> None:
         self._lines = lines
+        self._name = name
         self._ahead: list[str | None] = []
+        self.delimiter = ","
+        self.begin_row()
+
+    def begin_row(self) -> None:
+        """Forget about the row before."""
         self.undecodable = False
         self.n_quotes = 0
+        self._size = self._n_fields = 0
 
     def first_line(self) -> str:
         self._ahead = [next(self._lines, "")]
         return self._ahead[0] or ""
 
     def __iter__(self) -> Iterator[str]:
-        for source in (iter(self._ahead), self._lines):
-            for line in source:
-                if line is None:
-                    self.undecodable = True
-                    yield "\n"
-                elif "\r" in line:  # line ends of old Macintoshes
-                    yield from (part + "\n" for part in line.split("\r"))
-                else:
-                    self.n_quotes += line.count('"')
-                    yield line + "\n"
+        for number, line in enumerate(chain(self._ahead, self._lines), 1):
+            if line is None:
+                self.undecodable = True
+                yield "\n"
+                continue
+            # Old Macintoshes end lines with \r alone.
+            for part in line.split("\r") if "\r" in line else (line,):
+                self.n_quotes += part.count('"')
+                self._bound(part, number)
+                yield part + "\n"
+
+    def _bound(self, line: str, number: int) -> None:
+        """A row may have many lines if one of its quotes is never closed."""
+        self._size += len(line) + 1
+        if self._size > MOST_VALUES:
+            self._n_fields += line.count(self.delimiter)
+        if self._size <= LONGEST and self._n_fields <= MOST_VALUES:
+            return
+        size = f"more than {MOST_VALUES:,} fields or {LONGEST >> 20} MB"
+        raise InvalidCorpus(
+            f"{self._name}, line {number}: a row has {size} up to here, which is no document.",
+            hint="Perhaps a quote is never closed; if quotes are text, set {quotes=False}.",
+            settings=("quotes=False",),
+        )
 
 
 def _csv_rows(reader: Any, feed: _CsvFeed, file: TableFile) -> Iterator[tuple[int, list[str]]]:
@@ -305,11 +299,11 @@ def _csv_rows(reader: Any, feed: _CsvFeed, file: TableFile) -> Iterator[tuple[in
             file.report.note("malformed", f"{file.name}, line {reader.line_num}: {error}")
             continue
         finally:
-            bad, feed.undecodable = feed.undecodable, False
-            n_quotes, feed.n_quotes = feed.n_quotes, 0
+            bad, n_quotes = feed.undecodable, feed.n_quotes
+            feed.begin_row()
         if bad:
             file.report.note("undecodable", f"{file.name}, line {reader.line_num}")
-        elif n_quotes % 2 and reader.line_num > before + 1:
+        elif n_quotes % 2 and fields and fields[-1].endswith("\n"):
             # The rest of the file went into one field; without a word, it would be one document.
             where = f"{file.name}, line {before + 1}"
             file.report.note(
@@ -319,48 +313,3 @@ def _csv_rows(reader: Any, feed: _CsvFeed, file: TableFile) -> Iterator[tuple[in
             )
         elif any(fields):
             yield reader.line_num, fields
-
-
-def read_parquet(file: TableFile) -> Iterator[Row]:
-    """Parquet, a few hundred rows at a time."""
-    import pyarrow
-    import pyarrow.parquet
-
-    with tempfile.TemporaryFile() as spool:
-        source: Any = file.stream
-        # gzip and xz claim to seek, but start again from the beginning each time.
-        if not (isinstance(source.raw, io.FileIO) and source.seekable()):
-            # Parquet is read from its end: what cannot seek is spooled to disk first.
-            source = spool
-            shutil.copyfileobj(file.stream, source)
-            source.seek(0)
-        try:
-            table = pyarrow.parquet.ParquetFile(source, pre_buffer=False)
-            schema = table.schema_arrow
-
-            def sample(name: str) -> list[Any]:
-                first = next(table.iter_batches(batch_size=ENOUGH_ROWS, columns=[name]), None)
-                return [] if first is None else [record[name] for record in _records(first)]
-
-            columns = file.find_columns(schema.names, lambda name: _is_text(schema, name), sample)
-            file.report.read_as[ReadAs("Parquet", columns)] += 1
-            batches = table.iter_batches(batch_size=256, columns=columns.used)
-            for number, record in enumerate(chain.from_iterable(map(_records, batches)), 1):
-                yield Row(number, *columns.get(record))
-        except pyarrow.ArrowException as error:
-            raise InvalidCorpus(f"{file.name} is not a readable Parquet file: {error}.") from error
-
-
-def _records(batch: Any) -> Iterator[dict[str, Any]]:
-    columns = [spelled_times(column).to_pylist() for column in batch.columns]
-    return (dict(zip(batch.schema.names, row, strict=True)) for row in zip(*columns, strict=True))
-
-
-def _is_text(schema: Any, name: str) -> bool:
-    import pyarrow.types as types
-
-    kind = schema.field(name).type
-    if types.is_dictionary(kind):
-        kind = kind.value_type
-    tests = (types.is_string, types.is_large_string, types.is_string_view, types.is_list)
-    return any(test(kind) for test in tests)

@@ -1,0 +1,136 @@
+"""Parquet → rows, a few hundred at a time, and fewer where they are large.
+
+A value of a column's dictionary stands in a file once and may be in each of its rows: a megabyte
+unpacks to any size. How long such values are is looked up before the rows are read.
+"""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+import tempfile
+from collections.abc import Iterator
+from typing import Any
+
+from docboltz.corpus.columns import Columns
+from docboltz.corpus.decoding import LONGEST, peek, too_long
+from docboltz.corpus.report import ReadAs
+from docboltz.corpus.rows import Row, TableFile, first_of
+from docboltz.corpus.values import UNDECODABLE, column_values
+from docboltz.errors import InvalidCorpus, shown
+from docboltz.progress import printable
+
+ROWS_AT_ONCE = 256
+
+
+def read_parquet(file: TableFile) -> Iterator[Row]:
+    """The rows of a Parquet file."""
+    import pyarrow
+
+    with tempfile.TemporaryFile() as spool:
+        source: Any = file.stream
+        # gzip claims to seek, but starts again from the beginning each time.
+        if isinstance(source.raw, gzip.GzipFile) or not source.seekable():
+            _require_magic(file)
+            # Parquet is read from its end: what cannot seek is spooled to disk first.
+            source = spool
+            shutil.copyfileobj(file.stream, source)
+            source.seek(0)
+        try:
+            table = _Table(source)
+            columns = file.find_columns(table.names, table.is_text, table.sample)
+            file.report.read_as[ReadAs("Parquet", columns)] += 1
+            for number, record in enumerate(table.records(columns.used), 1):
+                if any(value is UNDECODABLE for value in record.values()):
+                    file.report.note("undecodable", f"{file.name}, row {number}")
+                    continue
+                _require_short(record, columns, f"{file.name}, row {number},")
+                yield Row(number, *columns.get(record))
+        except (pyarrow.ArrowException, OverflowError) as error:
+            reason = shown(printable(str(error)))[1:-1].strip().rstrip(".")
+            raise InvalidCorpus(f"{file.name} is not a readable Parquet file: {reason}.") from error
+
+
+def _require_magic(file: TableFile) -> None:
+    if not peek(file.stream).startswith((b"PAR1", b"PARE")):
+        raise InvalidCorpus(f"{file.name} is not a readable Parquet file: it begins otherwise.")
+
+
+def _require_short(record: dict[str, Any], columns: Columns, where: str) -> None:
+    for name in columns.used:
+        value = record.get(name)
+        if isinstance(value, str | bytes | list) and len(value) > LONGEST:
+            raise too_long(where)
+
+
+class _Table:
+    """An open Parquet file."""
+
+    def __init__(self, source: Any) -> None:
+        from pyarrow.parquet import ParquetFile
+
+        self._file = ParquetFile(source, pre_buffer=False)
+        self._schema = self._file.schema_arrow
+        self.names: list[str] = self._schema.names
+        texts = [name for name in dict.fromkeys(self.names) if self._is_string(name)]
+        metadata = self._file.metadata
+        self._by_dictionary = ParquetFile(
+            source, metadata=metadata, read_dictionary=texts, pre_buffer=False
+        )
+
+    def is_text(self, name: str) -> bool:
+        """Whether a column may hold texts."""
+        import pyarrow.types as types
+
+        return self._is_string(name) or types.is_list(self._type(name))
+
+    def sample(self, name: str) -> list[Any]:
+        """The first values of a column."""
+        values = (record[name] for record in self.records([name]))
+        return first_of(values, lambda value: len(value) if isinstance(value, str) else 1)
+
+    def records(self, names: list[str]) -> Iterator[dict[str, Any]]:
+        """The rows, with those columns; of several with the same name the first."""
+        for group in range(self._file.num_row_groups):
+            n_rows = self._rows_at_once(group, names)
+            for batch in self._file.iter_batches(n_rows, row_groups=[group], columns=names):
+                pairs = zip(batch.schema.names[::-1], batch.columns[::-1], strict=True)
+                columns = {name: column_values(column) for name, column in pairs}
+                for row in zip(*columns.values(), strict=True):
+                    yield dict(zip(columns, row, strict=True))
+
+    def _rows_at_once(self, group: int, names: list[str]) -> int:
+        """As many rows as memory has room for, were each value the longest of its dictionary."""
+        import pyarrow.compute as compute
+
+        about = self._file.metadata.row_group(group)
+        chunks = (about.column(i) for i in range(about.num_columns))
+        risky = [
+            chunk
+            for chunk in chunks
+            if chunk.path_in_schema.partition(".")[0] in names
+            and chunk.total_uncompressed_size * ROWS_AT_ONCE > LONGEST
+        ]
+        if any("DELTA_BYTE_ARRAY" in chunk.encodings for chunk in risky):
+            return ROWS_AT_ONCE // 64  # values that begin as the one before, of any length
+        texts = [name for name in names if self._is_string(name)]
+        texts = [name for name in texts if any(chunk.path_in_schema == name for chunk in risky)]
+        if not texts:
+            return ROWS_AT_ONCE
+        head = next(self._by_dictionary.iter_batches(1, row_groups=[group], columns=texts), None)
+        longest = 1
+        for column in () if head is None else head.columns:
+            length = compute.max(compute.binary_length(column.dictionary)).as_py()
+            longest = max(longest, length or 0)
+        return max(1, min(ROWS_AT_ONCE, LONGEST // longest))
+
+    def _is_string(self, name: str) -> bool:
+        import pyarrow.types as types
+
+        kind = self._type(name)
+        if types.is_dictionary(kind):
+            kind = kind.value_type
+        return any(t(kind) for t in (types.is_string, types.is_large_string, types.is_string_view))
+
+    def _type(self, name: str) -> Any:
+        return self._schema.field(self.names.index(name)).type

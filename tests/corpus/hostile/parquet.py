@@ -1,0 +1,139 @@
+"""Parquet files."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow
+
+from ..packing import PACKERS, as_parquet
+from .cases import Outcome, add_file
+
+# ---- Parquet ----
+
+
+def strings(data: list[bytes], kind: str = "string") -> Any:
+    """A column of texts that are none."""
+    return pyarrow.array(data, "binary" if kind == "string" else "large_binary").view(kind)
+
+
+def add_parquet(name: str, columns: Any, outcome: Outcome, options: Any = None, **writing: Any):
+    table = columns if isinstance(columns, pyarrow.Table) else pyarrow.table(columns)
+    add_file("Parquet", name, "a.parquet", as_parquet(table, **writing), outcome, **(options or {}))
+
+
+TEXTS = ["one", None, "three"]
+LEFT_OUT = ("long durations", "structs of days")
+"""One of their values is none that Python has."""
+LEAST, MOST = -(2**63), 2**63 - 1
+DEEP: Any = pyarrow.string()
+for _ in range(20):
+    DEEP = pyarrow.list_(DEEP)
+deep_value: Any = "deep"
+for _ in range(20):
+    deep_value = [deep_value]
+for name, column in {
+    "large strings": pyarrow.array(TEXTS, "large_string"),
+    "a dictionary": pyarrow.array(TEXTS).dictionary_encode(),
+    "bytes": pyarrow.array([b"one", None, b"\xff"], "binary"),
+    "nulls": pyarrow.nulls(3),
+    "lists": pyarrow.array([["a"], None, ["b", None]]),
+    "numbers": pyarrow.array([1, None, 3]),
+    "decimals": pyarrow.array([Decimal("1.5"), None, Decimal("9" * 30)], pyarrow.decimal128(38, 5)),
+    "wide decimals": pyarrow.array(
+        [Decimal(1), None, Decimal("9" * 70)], pyarrow.decimal256(76, 2)
+    ),
+    "truths": pyarrow.array([True, None, False]),
+    "structs": pyarrow.array([{"a": 1}, None, {"a": None}]),
+    "maps": pyarrow.array([[("a", 1)], None, []], pyarrow.map_("string", "int64")),
+    "instants": pyarrow.array([LEAST, None, MOST], pyarrow.timestamp("us", "Asia/Tokyo")),
+    "nanoseconds": pyarrow.array([LEAST + 1, None, MOST], pyarrow.timestamp("ns")),
+    "days": pyarrow.array([2**31 - 1, None, -(2**31)], pyarrow.date32()),
+    "milliseconds of days": pyarrow.array([10**18, None, -(10**18)], pyarrow.date64()),
+    "times": pyarrow.array([10**14 - 1, None, 0], pyarrow.time64("ns")),
+    "durations": pyarrow.array([MOST, None, LEAST + 1], pyarrow.duration("us")),
+    "long durations": pyarrow.array([MOST, None, 1], pyarrow.duration("s")),
+    "short durations": pyarrow.array([MOST, None, 1], pyarrow.duration("ns")),
+    "lists of instants": pyarrow.array([[MOST], None, []], pyarrow.list_(pyarrow.timestamp("s"))),
+    "half floats": pyarrow.array(np.array([1, np.nan, np.inf], np.float16)),
+    "structs of days": pyarrow.array(
+        [{"d": 2**31 - 1}, None, {"d": 0}], pyarrow.struct({"d": pyarrow.date32()})
+    ),
+    "fixed bytes": pyarrow.array([b"abcd", None, b"\xff\xff\xff\xff"], pyarrow.binary(4)),
+    "fixed lists": pyarrow.array([[1, 2], None, [3, 4]], pyarrow.list_(pyarrow.int8(), 2)),
+    "deep lists": pyarrow.array([deep_value, None, deep_value], DEEP),
+    "identities": pyarrow.array([b"0" * 16, None, b"1" * 16], pyarrow.uuid()),
+    "a dictionary of days": pyarrow.array(
+        [2**31 - 1, None, 0], pyarrow.date32()
+    ).dictionary_encode(),
+    "views": pyarrow.array(TEXTS, "string_view"),
+    "a dictionary of instants": pyarrow.array(
+        [MOST, None, 0], pyarrow.timestamp("s")
+    ).dictionary_encode(),
+}.items():
+    try:
+        pyarrow.table({"text": column}), as_parquet(pyarrow.table({"text": column}))
+    except (pyarrow.ArrowException, TypeError):  # this version of pyarrow cannot write it
+        continue
+    for what in ("text", "id", "label", "date"):
+        columns = {"text": ["a", "b", "c"], what: column}
+        add_parquet(f"{name} as {what}", columns, 3 - (name in LEFT_OUT), {what: what})
+    add_parquet(
+        f"{name} unnamed",
+        {"id": column, "text": ["a", "b", "c"], "label": column, "date": column},
+        3 - (name in LEFT_OUT),
+    )
+add_parquet("invalid UTF-8", {"text": strings([b"good", b"\xff\xfe", b"\xed\xa0\x80"])}, 1)
+add_parquet("invalid UTF-8, large", {"text": strings([b"good", b"\xff\xfe"], "large_string")}, 1)
+add_parquet("nothing but invalid UTF-8", {"text": strings([b"\xff", b"\x80"])}, "undecodable")
+add_parquet("invalid UTF-8 as label", {"text": ["a", "b"], "label": strings([b"ok", b"\xff"])}, 1)
+add_parquet(
+    "invalid UTF-8 as date",
+    {"text": ["a", "b"], "date": strings([b"2013", b"\xff"])},
+    1,
+    {"date": "date"},
+)
+add_parquet("invalid UTF-8 unused", {"text": ["a", "b"], "n": strings([b"ok", b"\xff"])}, 2)
+add_parquet("no rows", {"text": pyarrow.array([], "string")}, "no documents")
+add_parquet("no columns", pyarrow.table({}), "no column")
+add_parquet(
+    "the same name",
+    pyarrow.Table.from_arrays([pyarrow.array(["a"]), pyarrow.array(["b"])], ["text", "text"]),
+    1,
+)
+add_parquet(
+    "the same name, other kinds",
+    pyarrow.Table.from_arrays([pyarrow.array(["a"]), pyarrow.array([1])], ["text", "text"]),
+    1,
+)
+add_parquet("an empty name", {"": ["a"]}, 1)
+add_parquet("a name with dots", {"a.b.c": ["a"], "a": [1]}, 1, {"text": "a.b.c"})
+add_parquet("a long name", {"x" * 100_000: [1]}, "no column")
+add_parquet("controls in names", {"\x1b[31m": [1], "\n": [2]}, "no column")
+add_parquet("many row groups", {"text": ["a"] * 200}, 200, row_group_size=1)
+add_parquet(
+    "prefixes",
+    {"text": ["a" * i for i in range(200)]},
+    200,
+    use_dictionary=False,
+    column_encoding="DELTA_BYTE_ARRAY",
+)
+add_parquet("1,000 columns", {**{str(i): [i] for i in range(1000)}, "text": ["a"]}, 1)
+for name, data in {
+    "only its mark": b"PAR1",
+    "two marks": b"PAR1PAR1",
+    "an encrypted one": b"PARE" + bytes(20) + b"PARE",
+    "a length beyond it": b"PAR1" + b"\xff\xff\xff\x7fPAR1",
+    "text": b"text\nwords\n",
+    "zeros": bytes(1000),
+}.items():
+    add_file("Parquet", name, "a.parquet", data, "not a readable|could not be read")
+    add_file(
+        "Parquet",
+        f"{name}, packed",
+        "a.parquet.gz",
+        PACKERS["gz"](data),
+        "not a readable|could not be read",
+    )

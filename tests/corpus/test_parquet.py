@@ -1,0 +1,70 @@
+"""Parquet is read by so many rows as memory has room for."""
+
+import pyarrow
+import pytest
+
+from docboltz.corpus import parquet
+from docboltz.corpus.readers import read
+from docboltz.errors import InvalidCorpus
+
+from .packing import as_parquet
+
+
+@pytest.fixture
+def batches(monkeypatch):
+    """How many rows were read at a time."""
+    sizes = []
+    found = parquet._Table._rows_at_once
+
+    def spy(self, group, names):
+        sizes.append(found(self, group, names))
+        return sizes[-1]
+
+    monkeypatch.setattr(parquet._Table, "_rows_at_once", spy)
+    monkeypatch.setattr(parquet, "LONGEST", 1 << 20)
+    return sizes
+
+
+def shared(text, n_rows):
+    """Rows that all have one text, which their file holds once."""
+    indices = pyarrow.array([0] * n_rows, "int32")
+    return pyarrow.table({"text": pyarrow.DictionaryArray.from_arrays(indices, [text])})
+
+
+def test_rows_that_share_a_long_text_are_read_few_at_a_time(place, batches):
+    (place / "a.parquet").write_bytes(as_parquet(shared("word " * 60_000, 40)))
+    assert (place / "a.parquet").read_bytes().__sizeof__() < 1_000_000
+    assert len(list(read(place / "a.parquet"))) == 40
+    assert batches == [3]
+
+
+def test_short_texts_are_read_many_at_a_time(place, batches):
+    (place / "a.parquet").write_bytes(as_parquet(shared("word", 400), row_group_size=300))
+    assert len(list(read(place / "a.parquet"))) == 400
+    assert batches == [parquet.ROWS_AT_ONCE] * 2
+
+
+def test_a_text_beyond_the_longest_is_an_error(place, batches):
+    (place / "a.parquet").write_bytes(as_parquet(shared("word " * 300_000, 2)))
+    with pytest.raises(InvalidCorpus, match=r"a.parquet, row 1, is longer than"):
+        list(read(place / "a.parquet"))
+
+
+def test_invalid_utf8_is_reported_by_row(place):
+    column = pyarrow.array([b"good", b"\xff", None], "binary").view("string")
+    (place / "a.parquet").write_bytes(as_parquet(pyarrow.table({"text": column})))
+    documents = read(place / "a.parquet")
+    assert [(d.id, d.text) for d in documents] == [("1", "good"), ("3", "")]
+    assert documents.report.undecodable == 1
+    assert "a.parquet, row 2" in documents.report.problems()[0]
+
+
+def test_of_columns_with_the_same_name_the_first_is_read_and_that_is_said(place):
+    table = pyarrow.Table.from_arrays([["first"], ["second"]], ["text", "text"])
+    (place / "a.parquet").write_bytes(as_parquet(table))
+    (place / "a.csv").write_text("text,text\nfirst,second\n")
+    for source in (place / "a.parquet", place / "a.csv", table):
+        documents = read(source)
+        assert [d.text for d in documents] == ["first"]
+        assert documents.report.repeated_columns == 1
+        assert "the first was read" in documents.report.problems()[0]
