@@ -23,7 +23,7 @@ from docboltz.corpus.document import Document
 from docboltz.corpus.text import TextAnalysis
 from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.corpus.workers import count_with_workers
-from docboltz.errors import InvalidCorpus, is_number, is_whole, require
+from docboltz.errors import InvalidCorpus, NoDocuments, is_number, is_whole, require
 
 CHUNK_CHARACTERS = 1 << 20
 CHUNK_DOCUMENTS = 10_000
@@ -57,7 +57,9 @@ def count(
     (('ship', 'port', 'sea'), [[2, 1, 1]])
     """
     analysis = analysis or TextAnalysis()
-    _check(min_df, max_df, max_words, n_jobs)
+    check_limits(min_df, max_df, max_words)
+    ok = is_whole(n_jobs) and (n_jobs == -1 or n_jobs >= 1)
+    require(ok, "count", "n_jobs", "-1 or at least 1", n_jobs)
     n_processes = (os.cpu_count() or 1) if n_jobs == -1 else n_jobs
     ids: list[str] = []
     labels: list[tuple[str, ...]] = []
@@ -78,18 +80,20 @@ def count(
 
     counter, merged = ChunkCounter(analysis, vocabulary), _Merged(vocabulary)
     # Closed whatever happens, Ctrl-C included: workers end before the error is seen.
-    with closing(_counted(_chunks(texts()), counter, n_processes)) as chunks:
+    with closing(_counted(chunks_of(texts()), counter, n_processes)) as chunks:
         for chunk in chunks:
             merged.add(chunk)
             if progress:
                 progress(merged.n_documents)
     if not ids:
-        raise InvalidCorpus("There are no documents to count.")
+        raise NoDocuments("There are no documents to count.")
     counts, terms = merged.finish()
     if vocabulary is not None:
         counts.sort_indices()
     else:
-        columns = _select(counts, terms, min_df, max_df, max_words)
+        df = np.bincount(counts.indices, minlength=len(terms))
+        limits = (min_df, max_df, max_words)
+        columns = select_terms(terms, df, total_counts(counts), counts.shape[0], *limits)
         n_before = int(counts.data.sum(dtype=np.int64))
         counts = select_columns(counts, columns)
         merged.n_outside = n_before - int(counts.data.sum(dtype=np.int64))
@@ -98,17 +102,17 @@ def count(
     return Corpus(counts, *about)
 
 
-def _check(min_df: Any, max_df: Any, max_words: Any, n_jobs: Any) -> None:
+def check_limits(min_df: Any, max_df: Any, max_words: Any) -> None:
+    """Refuse limits of a vocabulary that make no sense."""
     for name, df in (("min_df", min_df), ("max_df", max_df)):
         ok = df >= 1 if is_whole(df) else is_number(df) and 0 <= df <= 1
         require(ok, "count", name, "a whole number from 1 or a share, 0.0 to 1.0", df)
     ok = max_words is None or (is_whole(max_words) and max_words >= 1)
     require(ok, "count", "max_words", "None or at least 1", max_words)
-    ok = is_whole(n_jobs) and (n_jobs == -1 or n_jobs >= 1)
-    require(ok, "count", "n_jobs", "-1 or at least 1", n_jobs)
 
 
-def _chunks(texts: Iterable[str]) -> Iterator[list[str]]:
+def chunks_of(texts: Iterable[str]) -> Iterator[list[str]]:
+    """Texts, as many at a time as are counted at once."""
     chunk: list[str] = []
     size = 0
     for text in texts:
@@ -225,19 +229,23 @@ def _joined(arrays: list[Integers]) -> Integers:
     return whole
 
 
-def _select(
-    counts: csr_array, terms: Sequence[str], min_df: float, max_df: float, max_words: int | None
+def select_terms(
+    terms: Sequence[str],
+    df: NDArray[np.int64],
+    totals: NDArray[np.int64],
+    n_documents: int,
+    min_df: int | float,
+    max_df: int | float,
+    max_words: int | None,
 ) -> NDArray[np.int64]:
-    """The columns to keep, by falling frequency."""
-    n_documents = counts.shape[0]
-    if not terms:
+    """The terms to keep, by falling frequency: `df` documents have each, `totals` times in all."""
+    if not len(terms):
         raise InvalidCorpus(
             f"None of the {n_documents} documents has a word left: they are empty, or "
             "hold only stop words, short words or numbers.",
             hint="Check the text column ({text}) and the {language}.",
             settings=("text", "language"),
         )
-    df = np.bincount(counts.indices, minlength=len(terms))
     low = min_df if is_whole(min_df) else min_df * n_documents
     high = max_df if is_whole(max_df) else max_df * n_documents
     kept = (df >= low) & (df <= high)
@@ -248,5 +256,5 @@ def _select(
             settings=("min_df", "max_df"),
         )
     columns = np.flatnonzero(kept)
-    order = by_frequency(total_counts(counts)[columns], [terms[int(c)] for c in columns])
+    order = by_frequency(totals[columns], [terms[int(c)] for c in columns])
     return columns[order[:max_words]]

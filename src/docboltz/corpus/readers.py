@@ -9,11 +9,11 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain
+from itertools import chain, groupby, islice
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from docboltz.corpus.columns import ColumnChoice
 from docboltz.corpus.decoding import MAGIC, Decoder, looks_binary, open_bytes, peek, read_errors
@@ -23,7 +23,10 @@ from docboltz.corpus.read_options import Format, ReadOptions
 from docboltz.corpus.report import ReadAs, ReadReport
 from docboltz.corpus.sources import Source, find_paths, find_sources
 from docboltz.corpus.tables import Row, TableFile, read_table
-from docboltz.errors import InvalidCorpus
+from docboltz.errors import InvalidCorpus, NoDocuments
+
+PART_FILES = 1000
+"""Files of a part that hold one document each."""
 
 
 class Documents:
@@ -38,6 +41,7 @@ class Documents:
         rows: Callable[[ReadReport], Iterator[Row]],
         options: ReadOptions,
         read_with: Callable[[ReadOptions], Documents] | None = None,
+        parts: Callable[[], list[Part]] | None = None,
     ) -> None:
         self.options = options
         """How the source is read; a model saves it and reads new documents alike."""
@@ -46,6 +50,7 @@ class Documents:
         self._name = name
         self._rows = rows
         self._read_with = read_with
+        self._parts = parts
         self._asked: Documents | None = None
 
     def completed(self, saved: ReadOptions) -> Documents:
@@ -54,6 +59,17 @@ class Documents:
             return self
         found._asked = self  # whose report is looked at
         return found
+
+    def parts(self) -> list[Part]:
+        """The same documents by file, or by some hundred files that hold one each, for processes
+        that share the work. Ids differ within a part; two parts may have one in common."""
+        parts = None if self._parts is None else self._parts()
+        if parts is None or any(source.path is None for p in parts for source in p.sources):
+            raise InvalidCorpus(
+                f"Only files can be read in parts, and {self._name} is none.",
+                hint="Write the documents to files, Parquet say, and read those.",
+            )
+        return parts
 
     def __iter__(self) -> Iterator[Document]:
         self.report = report = ReadReport()
@@ -70,7 +86,7 @@ class Documents:
             if not (text.isascii() and identity.isascii() and all(map(str.isascii, labels))):
                 identity, text = _spelled(identity), _spelled(text)
                 labels = tuple(map(_spelled, labels))
-            identity = _unique(identity, taken, report)
+            identity = unique_id(identity, taken, report)
             report.documents += 1
             report.unlabelled += not labels
             report.undated += row.date == ""
@@ -82,7 +98,7 @@ class Documents:
         if report.documents == 0:
             empty = "it is empty" if self._read_with is None else "nothing, or only a heading"
             found = "; ".join(report.problems()) or empty
-            raise InvalidCorpus(f"There are no documents in {self._name}: {found}.")
+            raise NoDocuments(f"There are no documents in {self._name}: {found}.")
 
     def __repr__(self) -> str:
         given = self.options.given()
@@ -162,7 +178,7 @@ def read(
         ) from error
     files = _Files(find_paths(given), choice)
     more = f" and {len(given) - 1:,} more" if len(given) > 1 else ""
-    return Documents(f"{given[0]!r}{more}", files.rows, choice.options, read_with)
+    return Documents(f"{given[0]!r}{more}", files.rows, choice.options, read_with, files.parts)
 
 
 def as_documents(texts: Any, owner: str, saved: ReadOptions | None = None) -> Documents:
@@ -181,6 +197,13 @@ def as_documents(texts: Any, owner: str, saved: ReadOptions | None = None) -> Do
     return Documents(name, lambda report: read_texts(checked, owner), ReadOptions())
 
 
+class Part(NamedTuple):
+    """Some files of a collection, and a stream of their documents that other processes can read."""
+
+    sources: tuple[Source, ...]
+    documents: Documents
+
+
 class _Files:
     """Reads files one after the other."""
 
@@ -190,16 +213,34 @@ class _Files:
         self._stdin_used = False
 
     def rows(self, report: ReadReport) -> Iterator[Row]:
+        sources = self._sources()
+        # Numbers need no file name before them if there is only one file.
+        ahead = [source for source in (next(sources, None), next(sources, None)) if source]
+        return self._rows_of(chain(ahead, sources), len(ahead) > 1, report)
+
+    def parts(self) -> list[Part]:
+        sources = list(self._sources())
+        reader, parts = _Files([], self._choice), []
+        for files, group in groupby(sources, key=lambda source: source.format == "files"):
+            size = PART_FILES if files else 1
+            while part := tuple(islice(group, size)):
+                rows = partial(reader._rows_of, part, len(sources) > 1)
+                documents = Documents(repr(part[0].name), rows, self._choice.options)
+                parts.append(Part(part, documents))
+        return parts
+
+    def _sources(self) -> Iterator[Source]:
         options = self._choice.options
         format, weak = options.format, "format" in self._choice.saved
         named = options.delimiter is not None and "delimiter" not in self._choice.saved
         if format is None and (named or not (options.header or "header" in self._choice.saved)):
             format, weak = "csv", True
-        sources = find_sources(self._paths, format, weak=weak)
-        # Numbers need no file name before them if there is only one file.
-        ahead = [source for source in (next(sources, None), next(sources, None)) if source]
-        several = len(ahead) > 1
-        for source in chain(ahead, sources):
+        return find_sources(self._paths, format, weak=weak)
+
+    def _rows_of(
+        self, sources: Iterable[Source], several: bool, report: ReadReport
+    ) -> Iterator[Row]:
+        for source in sources:
             for row in self._read(source, report):
                 if several and row.id is None:
                     row = row._replace(id=f"{source.name}:{row.number}")
@@ -256,7 +297,7 @@ class _Files:
         yield Row(1, identity, text, (label,) if label not in ("", ".") else ())
 
 
-def _unique(identity: str, taken: dict[str, int], report: ReadReport) -> str:
+def unique_id(identity: str, taken: dict[str, int], report: ReadReport) -> str:
     """An id itself if it is free, else with the first free suffix "#2", "#3", …
 
     `taken` has the ids there are, each with the next suffix to try.

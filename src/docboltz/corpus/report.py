@@ -78,6 +78,17 @@ class ReadReport:
         setattr(self, kind, getattr(self, kind) + 1)
         self.first.setdefault(kind, where)
 
+    def add(self, other: ReadReport) -> None:
+        """Take in what was met in documents that come after these."""
+        for each in fields(self):
+            own, more = getattr(self, each.name), getattr(other, each.name)
+            if isinstance(own, Counter):
+                own.update(more)
+            elif isinstance(own, dict):
+                setattr(self, each.name, {**more, **own})
+            else:
+                setattr(self, each.name, own + more)
+
     def summary(self) -> list[str]:
         """The lines that a person should see before training: how it was read, what is odd."""
         lines = []
