@@ -128,13 +128,9 @@ class TextModel(Explaining, MapVerbs):
         from docboltz.fitting import fit, softmax_model
 
         if ray is None:
-            hint: dict[str, Any] = {
-                "hint": "Name the cluster: {ray=local}.",
-                "settings": ["ray=local"],
-            }
-            require(
-                workers == 1, "TextModel.fit", "workers", "1 without a cluster", workers, **hint
-            )
+            hint: Any = {"hint": "Name the cluster: {ray=local}.", "settings": ("ray=local",)}
+            expected = "1 without a cluster"
+            require(workers == 1, "TextModel.fit", "workers", expected, workers, **hint)
         if estimator is None:
             estimator = softmax_model(
                 units,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -13,6 +14,9 @@ from docboltz.errors import DocboltzError, InvalidParameter, require
 INSTALL = "pip install 'docboltz[ray]'"
 LOCAL_STORE = 1 << 28
 """Bytes of memory that Ray on this machine shares among its processes; more goes to disk."""
+
+REACHED_SECONDS = 10.0
+"""Time to wait for the head of a cluster to answer."""
 
 
 @contextmanager
@@ -45,10 +49,11 @@ def joined(address: str, owner: str) -> Iterator[None]:
         own = {"include_dashboard": False, "object_store_memory": LOCAL_STORE}
         os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # else it writes into progress
     try:
+        _require_reachable(address)
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **own)
-    except (ConnectionError, ValueError, RuntimeError) as error:
+    except (OSError, ValueError, RuntimeError) as error:
         raise InvalidParameter(
-            f"There is no Ray cluster to join ({address!r}): {str(error).splitlines()[0]}",
+            f"There is no Ray cluster to join ({address!r}): {str(error).splitlines()[0].rstrip('.')}.",
             hint="Start one with 'ray start --head' and name its address, or use {ray=local}.",
             settings=("ray=local",),
         ) from error
@@ -57,6 +62,13 @@ def joined(address: str, owner: str) -> Iterator[None]:
             yield
     finally:
         ray.shutdown()
+
+
+def _require_reachable(address: str) -> None:
+    """Find out in seconds that nobody listens there: Ray itself tries for minutes."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if colon and port.isdecimal():
+        socket.create_connection((host, int(port)), timeout=REACHED_SECONDS).close()
 
 
 @contextmanager

@@ -16,6 +16,8 @@ from docboltz.errors import DocboltzError, OtherRun
 from docboltz.estimator.base import TopicModel
 from docboltz.fitting import other_training
 
+SAVE_SECONDS = 60.0
+"""Time between saves of the state: what is done again at most when a worker dies."""
 MOST_FAILURES = 10
 """Times that workers are replaced before training is given up: more is no accident."""
 
@@ -43,6 +45,7 @@ def train(
             "threads": threads,
             "on_gpus": on_gpus,
             "out": out,
+            "save_seconds": SAVE_SECONDS,
         },
         torch_config=TorchConfig(backend="nccl" if on_gpus else "gloo"),
         scaling_config=ScalingConfig(
@@ -68,8 +71,10 @@ def work(config: dict[str, Any]) -> DocboltzError | None:
     import torch
     from ray.train.torch import get_device
 
+    from docboltz.training import run
     from docboltz.training.together import Together
 
+    run.SAVE_SECONDS = config["save_seconds"]
     torch.set_num_threads(config["threads"])  # Ray allows one, whatever a worker may use
     together = Together()
     estimator: TopicModel = config["estimator"]
