@@ -52,8 +52,9 @@ def joined(address: str, owner: str) -> Iterator[None]:
         _require_reachable(address)
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **own)
     except (OSError, ValueError, RuntimeError) as error:
+        reason = str(error).splitlines()[0].rstrip(".")
         raise InvalidParameter(
-            f"There is no Ray cluster to join ({address!r}): {str(error).splitlines()[0].rstrip('.')}.",
+            f"There is no Ray cluster to join ({address!r}): {reason}.",
             hint="Start one with 'ray start --head' and name its address, or use {ray=local}.",
             settings=("ray=local",),
         ) from error

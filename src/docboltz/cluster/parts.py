@@ -7,6 +7,7 @@ whose worker died is simply done once more: nothing is there twice, and nothing 
 
 from __future__ import annotations
 
+import os
 import pickle
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -55,15 +56,23 @@ def jobs_of(parts: list[Part], folder: Path, made_by: Any) -> list[Job]:
 
 def identity(part: Part) -> list[Any]:
     """What tells the files of a part, and how they are read, from others or from newer ones."""
-    files = []
-    for source in part.sources:
-        assert source.path is not None
-        try:
-            found = source.path.stat()
-        except OSError as error:
-            raise InvalidCorpus(f"{source.name} could not be read: {error.strerror}.") from error
-        files.append([source.name, source.format, found.st_size, found.st_mtime_ns])
+    try:
+        files = [[source.name, source.format, *_state(source.name)] for source in part.sources]
+    except OSError as error:
+        raise InvalidCorpus(f"{part.documents!r} could not be read: {error}.") from error
     return [files, part.documents.options.to_dict()]
+
+
+def _state(file: str) -> list[Any]:
+    """What changes when a file does: its size, and its time or what a store has in place of it."""
+    if "://" not in file:
+        found = os.stat(file)
+        return [found.st_size, found.st_mtime_ns]
+    import fsspec
+
+    system, path = fsspec.core.url_to_fs(file)
+    known = system.info(path)
+    return [known["size"], *(str(known.get(name)) for name in ("mtime", "LastModified", "ETag"))]
 
 
 def stamp_of(file: Path) -> str | None:

@@ -69,7 +69,6 @@ def work(config: dict[str, Any]) -> DocboltzError | None:
     """What each worker does. An error that would come again is returned, not raised: for one that
     is raised Ray Train starts all workers anew."""
     import torch
-    from ray.train.torch import get_device
 
     from docboltz.training import run
     from docboltz.training.together import Together
@@ -78,7 +77,12 @@ def work(config: dict[str, Any]) -> DocboltzError | None:
     torch.set_num_threads(config["threads"])  # Ray allows one, whatever a worker may use
     together = Together()
     estimator: TopicModel = config["estimator"]
-    estimator.set_params(device=str(get_device()) if config["on_gpus"] else "cpu")
+    device = "cpu"
+    if config["on_gpus"]:
+        from ray.train.torch import get_device
+
+        device = str(get_device())  # the worker's own
+    estimator.set_params(device=device)
     try:
         counts = config["corpus"].shard(together.rank, together.size)
         estimator.fit_keeping_checkpoint(counts, together)
