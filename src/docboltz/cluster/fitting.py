@@ -92,8 +92,7 @@ def fit(
                 remark("Indexing and finding topics.")
             _finish_on_cluster(cls, out, scratch / "trained", text, corpus)
     except KeyboardInterrupt:
-        where = f"{scratch.name} and {estimator.checkpoint}"
-        raise KeyboardInterrupt(f"the same call goes on from {where}.") from None
+        raise KeyboardInterrupt("the same call goes on where this one stopped.") from None
     CHECKPOINT.remove(checkpoint_folder(out))  # not before the model is on disk
     shutil.rmtree(scratch, ignore_errors=True)
     return cls.open(out, device=estimator.device)

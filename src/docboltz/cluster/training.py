@@ -7,6 +7,10 @@ and they go on from the checkpoint that worker 0 has left on shared storage.
 from __future__ import annotations
 
 import secrets
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -57,12 +61,25 @@ def train(
             failure_config=FailureConfig(max_failures=MOST_FAILURES),
         ),
     )
-    with own_errors():
+    with own_errors(), _ctrl_c_as_usual():
         error = trainer.fit().return_value
     if isinstance(error, OtherRun):
         raise other_training(estimator, error) from error
     if error is not None:
         raise error
+
+
+@contextmanager
+def _ctrl_c_as_usual() -> Iterator[None]:
+    """Ray Train ends the process on Ctrl-C, and goes on doing so when it is through."""
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    except SystemExit:
+        raise KeyboardInterrupt from None
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, before)
 
 
 def work(config: dict[str, Any]) -> DocboltzError | None:
