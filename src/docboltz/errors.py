@@ -109,6 +109,10 @@ class InvalidCorpus(DocboltzError, ValueError):
     """A collection of documents that cannot be read, or holds nothing to learn from."""
 
 
+class NoDocuments(InvalidCorpus):
+    """A collection without a single readable document."""
+
+
 class InvalidModelFile(DocboltzError, ValueError):
     """Something saved that is missing, damaged, altered or from a newer version."""
 

@@ -40,14 +40,15 @@ def save_features(
     wide: bool,
     inference: Inference | None,
     verbose: bool,
+    metadata: dict[bytes, bytes] | None = None,
 ) -> Corpus:
     """Write the features of documents to `out`, whole or not at all; give their counts.
 
     Parquet holds id, labels, n_words, topic, probability and features, these as one column of lists
     or, if `wide`, as a column each; CSV the same with a column for each feature; .npy the features
-    alone, float32.
+    alone, float32. A Parquet file carries the `metadata`.
     """
-    write = writer_of(out, wide=wide)
+    write = writer_of(out, wide=wide, metadata=metadata)
     known = inference in (None, "fast", "mean_field")
     require(known, "save_features", "inference", "'fast' or 'mean_field'", inference)
     transform = model.estimator.transform
@@ -81,9 +82,11 @@ def save_features(
     return corpus
 
 
-def writer_of(out: Path, *, wide: bool = False) -> Write:
+def writer_of(
+    out: Path, *, wide: bool = False, metadata: dict[bytes, bytes] | None = None
+) -> Write:
     """How a file of that name is written; an error for one that cannot be."""
-    parquet = partial(_write_parquet, wide=wide)
+    parquet = partial(_write_parquet, wide=wide, metadata=metadata)
     kinds: dict[str, Write] = {".parquet": parquet, ".csv": _write_csv, ".npy": _write_npy}
     if out.suffix not in kinds:
         known = ", ".join(kinds)
@@ -119,17 +122,30 @@ def _write_csv(file: Path, corpus: Corpus, n_features: int, blocks: Blocks) -> N
                 writer.writerow([*first, *(f"{v:.6g}" for v in (p, *values))])
 
 
-def _write_parquet(
-    file: Path, corpus: Corpus, n_features: int, blocks: Blocks, *, wide: bool
-) -> None:
+def feature_schema(n_features: int, *, wide: bool, metadata: dict[bytes, bytes] | None) -> Any:
+    """The columns of a Parquet file of features."""
     import pyarrow as pa
-    from pyarrow import parquet
 
     about = [("id", pa.string()), ("labels", pa.list_(pa.string())), ("n_words", pa.int64())]
     about += [("topic", pa.int64()), ("probability", pa.float32())]
     lists = [("features", pa.list_(pa.float32(), n_features))]
     fields = [(name, pa.float32()) for name in _names(n_features)] if wide else lists
-    schema = pa.schema([*about, *fields])
+    return pa.schema([*about, *fields], metadata=metadata)
+
+
+def _write_parquet(
+    file: Path,
+    corpus: Corpus,
+    n_features: int,
+    blocks: Blocks,
+    *,
+    wide: bool,
+    metadata: dict[bytes, bytes] | None,
+) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    schema = feature_schema(n_features, wide=wide, metadata=metadata)
     lengths = corpus.lengths
     with parquet.ParquetWriter(file, schema) as writer:
         for rows, features, found in blocks:

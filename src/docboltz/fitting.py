@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace as replaced
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,6 +20,7 @@ from docboltz.corpus.read_options import ReadOptions
 from docboltz.corpus.readers import Documents, as_documents
 from docboltz.corpus.stored import let_go
 from docboltz.corpus.text import TextAnalysis
+from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.device import choose_device
 from docboltz.errors import (
     DocboltzError,
@@ -89,7 +91,7 @@ def fit(
     out = None if folder is None else Path(folder)
     choose_device(estimator.device, "TextModel.fit")
     if out is not None:
-        checkpoint = _prepare(out, replace=replace, restart=restart)
+        checkpoint = prepare_folder(out, replace=replace, restart=restart)
         estimator.set_params(checkpoint=checkpoint)
         if verbose and CHECKPOINT.exists(checkpoint):
             remark(f"There is a checkpoint in {checkpoint}: going on.")
@@ -104,14 +106,10 @@ def fit(
             how = {"analysis": analysis, **limits}
             corpus = count_documents(stream, see, verbose=verbose, folder=counts, **how)
         except InvalidCorpus as error:
-            raise _too_few(stream) or error from None
-        if (too_few := _too_few(stream)) is not None:
+            raise too_few_documents(stream) or error from None
+        if (too_few := too_few_documents(stream)) is not None:
             raise too_few
-        if (mismatch := guess.mismatch(analysis)) is not None:
-            if verbose:
-                remark(f"{mismatch}.")
-            else:
-                warn_user(f"{mismatch}.", LanguageWarning)
+        warn_of_language(guess, analysis, verbose=verbose)
         with_words = int(np.count_nonzero(np.diff(corpus.counts.indptr)))
         few = few_documents(with_words, estimator.n_components, "units")
         if few is not None:
@@ -125,15 +123,9 @@ def fit(
         if stopped is not None and out is not None and _holds_whole_model(out):
             out = interrupted_folder(out)
         arrays, settings = describe(estimator)
-        settings["text"] = {
-            "analysis": analysis.to_dict(),
-            "reading": _reading(stream).to_dict(),
-            "interrupted": stopped is not None,
-            "vocabulary": list(corpus.vocabulary.words),
-            "forms": list(corpus.vocabulary.forms),
-            "columns": _columns(stream),
-            "units": [unit.to_dict() for unit in describe_units(estimator, corpus)],
-        }
+        units = describe_units(estimator, corpus)
+        settings["text"] = describe_text(stream, analysis, corpus.vocabulary, units)
+        settings["text"]["interrupted"] = stopped is not None
         if out is not None:
             save_model(out, arrays, settings)
             TOPICS.remove(out / FOLDER)  # of the model that was there
@@ -178,6 +170,21 @@ def softmax_model(
     return OverReplicatedSoftmax(units, recipe=name, **changed, **settings)
 
 
+def describe_text(
+    stream: Documents, analysis: TextAnalysis, vocabulary: Vocabulary, units: Sequence[Unit]
+) -> dict[str, Any]:
+    """What a model saves of its documents, which were read, beside what training has learnt."""
+    return {
+        "analysis": analysis.to_dict(),
+        "reading": _reading(stream).to_dict(),
+        "interrupted": False,
+        "vocabulary": list(vocabulary.words),
+        "forms": list(vocabulary.forms),
+        "columns": _columns(stream),
+        "units": [unit.to_dict() for unit in units],
+    }
+
+
 def describe_units(model: TopicModel, corpus: Corpus) -> tuple[Unit, ...]:
     """Find the words that documents with a unit on have more of than documents without."""
     F, K = model.components_.shape
@@ -205,7 +212,7 @@ def interrupted_folder(model_folder: Path) -> Path:
     return beside(model_folder, "-interrupted")
 
 
-def _prepare(out: Path, *, replace: bool, restart: bool) -> Path:
+def prepare_folder(out: Path, *, replace: bool, restart: bool) -> Path:
     """Refuse, before the work, what could not be saved; say where the state of training goes."""
     MODEL.require_writable(out)
     checkpoint = checkpoint_folder(out)
@@ -247,7 +254,7 @@ def _columns(documents: Documents) -> dict[str, str | None]:
     return {kind: each.pop() if len(each) == 1 else None for kind, each in names.items()}
 
 
-def _too_few(documents: Documents) -> InvalidCorpus | None:
+def too_few_documents(documents: Documents) -> InvalidCorpus | None:
     """An error for a single document: as a rule a file that was read in the wrong way."""
     if documents.report.documents != 1:
         return None
@@ -258,6 +265,16 @@ def _too_few(documents: Documents) -> InvalidCorpus | None:
     )
 
 
+def warn_of_language(guess: LanguageGuess, analysis: TextAnalysis, *, verbose: bool) -> None:
+    """Say that texts seem to be in another language, if they do."""
+    if (mismatch := guess.mismatch(analysis)) is None:
+        return
+    if verbose:
+        remark(f"{mismatch}.")
+    else:
+        warn_user(f"{mismatch}.", LanguageWarning)
+
+
 def _train(model: TopicModel, corpus: Corpus) -> tuple[Any, BaseException | None]:
     """Fit; give the checkpoint that is left, and what stopped training, if a model came of it."""
     try:
@@ -266,17 +283,21 @@ def _train(model: TopicModel, corpus: Corpus) -> tuple[Any, BaseException | None
                 warnings.simplefilter("ignore", said_already)
             return model.fit_keeping_checkpoint(corpus.counts), None
     except OtherRun as error:
-        raise InvalidParameter(
-            f"{model.checkpoint} holds the state of an interrupted training with other settings "
-            f"or documents ({', '.join(error.changed)}).",
-            hint="Give the settings it was begun with to go on, or add {restart=True} to start "
-            "anew.",
-            settings=("restart=True",),
-        ) from error
+        raise other_training(model, error) from error
     except (KeyboardInterrupt, TrainingDiverged) as error:
         if not hasattr(model, "components_"):
             raise
         return None, error
+
+
+def other_training(model: TopicModel, error: OtherRun) -> InvalidParameter:
+    """An error for a checkpoint that the model cannot go on from, in words of fitting."""
+    return InvalidParameter(
+        f"{model.checkpoint} holds the state of an interrupted training with other settings "
+        f"or documents ({', '.join(error.changed)}).",
+        hint="Give the settings it was begun with to go on, or add {restart=True} to start anew.",
+        settings=("restart=True",),
+    )
 
 
 def _require_space(out: Path, n_documents: int, n_words: int, n_units: int) -> None:

@@ -21,13 +21,14 @@ from scipy.sparse import csr_array
 from docboltz.asking import SEARCH, without_unknown
 from docboltz.corpus.counts import Corpus
 from docboltz.corpus.text import TextAnalysis
-from docboltz.errors import InvalidCorpus, InvalidModelFile, InvalidParameter
+from docboltz.errors import InvalidCorpus, InvalidModelFile, InvalidParameter, require
 from docboltz.explaining import Explaining
 from docboltz.files import StrPath
 from docboltz.map_verbs import MapVerbs
 from docboltz.storage import MODEL, Arrays, load_model, save_model
 
 if TYPE_CHECKING:
+    from docboltz.cluster.features import Inferred
     from docboltz.corpus.readers import Documents
     from docboltz.estimator.base import TopicModel
     from docboltz.estimator.density import Perplexity
@@ -85,6 +86,8 @@ class TextModel(Explaining, MapVerbs):
         restart: bool = False,
         random_state: int = 0,
         device: str = "auto",
+        ray: str | None = None,
+        workers: int = 1,
         verbose: bool = False,
     ) -> Self:
         """Learn from documents, make them searchable and find their topics; as `docboltz fit`.
@@ -113,6 +116,10 @@ class TextModel(Explaining, MapVerbs):
         restart : start anew instead of going on after an interrupt.
         random_state : the same seed on the same machine gives the same model.
         device : "auto" (CUDA where there is one), "cpu", "cuda".
+        ray : do it on a cluster: "local" starts Ray on this machine, "auto" joins the cluster of
+            RAY_ADDRESS or of this machine, else the cluster's address. Documents are files, and
+            files and folder are on storage that all nodes share. See the guide on clusters.
+        workers : processes of the cluster that train together.
         verbose : show progress and say what was read.
 
         Ctrl-C while training raises `docboltz.fitting.TrainingInterrupted`; with a folder the model
@@ -120,6 +127,10 @@ class TextModel(Explaining, MapVerbs):
         """
         from docboltz.fitting import fit, softmax_model
 
+        if ray is None:
+            hint: Any = {"hint": "Name the cluster: {ray=local}.", "settings": ("ray=local",)}
+            expected = "1 without a cluster"
+            require(workers == 1, "TextModel.fit", "workers", expected, workers, **hint)
         if estimator is None:
             estimator = softmax_model(
                 units,
@@ -131,19 +142,22 @@ class TextModel(Explaining, MapVerbs):
                 random_state=random_state,
             )
         own = type(estimator)(**estimator.get_params(deep=False))  # the caller's stays as it is
-        return fit(
-            cls,
-            documents,
-            own.set_params(verbose=verbose),
-            folder=folder,
-            analysis=analysis or TextAnalysis(language),
-            max_words=max_words,
-            min_df=min_df,
-            max_df=max_df,
-            replace=replace,
-            restart=restart,
-            verbose=verbose,
-        )
+        how: dict[str, Any] = {
+            "folder": folder,
+            "analysis": analysis or TextAnalysis(language),
+            "max_words": max_words,
+            "min_df": min_df,
+            "max_df": max_df,
+            "replace": replace,
+            "restart": restart,
+            "verbose": verbose,
+        }
+        own.set_params(verbose=verbose)
+        if ray is not None:
+            from docboltz.cluster.fitting import fit as fit_on_cluster
+
+            return fit_on_cluster(cls, documents, own, ray=ray, workers=workers, **how)
+        return fit(cls, documents, own, **how)
 
     @classmethod
     def open(cls, folder: StrPath, *, device: str = "auto") -> Self:
@@ -215,13 +229,22 @@ class TextModel(Explaining, MapVerbs):
         *,
         wide: bool = False,
         inference: Inference | None = None,
+        ray: str | None = None,
         verbose: bool = False,
-    ) -> Corpus:
+    ) -> Corpus | Inferred:
         """Write the features of documents, a row each, in the order they come; give their counts.
 
         `out` is a .parquet, .csv or .npy file; `wide` gives each feature a column of a Parquet
-        file. See `docboltz.feature_files`.
+        file. See `docboltz.feature_files`. On a cluster, `ray` as in `fit`, it is a folder, with a
+        Parquet file for each file of documents, and how many there are is all that is given.
         """
+        if ray is not None:
+            from docboltz.cluster.features import save_features_on_cluster
+
+            how: dict[str, Any] = {"device": self._device, "wide": wide, "inference": inference}
+            return save_features_on_cluster(
+                self, documents, Path(out), ray=ray, verbose=verbose, **how
+            )
         from docboltz.feature_files import save_features
 
         return save_features(

@@ -34,3 +34,15 @@ def test_the_summary_tells_how_and_what_is_odd():
 
 def test_labels_are_missed_only_where_others_have_one():
     assert ReadReport(documents=3, unlabelled=3).summary() == []
+
+
+def test_reports_of_parts_add_up():
+    one, other = ReadReport(documents=2), ReadReport(documents=3)
+    one.note("malformed", "a.jsonl, line 3")
+    other.note("malformed", "b.jsonl, line 1")
+    other.note("empty", "7")
+    other.encodings["latin-1"] += 1
+    one.add(other)
+    assert (one.documents, one.malformed, one.empty) == (5, 2, 1)
+    assert one.first == {"malformed": "a.jsonl, line 3", "empty": "7"}
+    assert one.encodings == {"latin-1": 1}

@@ -30,6 +30,8 @@ from docboltz.errors import FewDocumentsWarning
 )
 @flag("--restart", "Start anew instead of going on after an interrupt.")
 @options.seed
+@options.ray
+@option("--workers", "Processes of the cluster that train together.", 1, options.COUNT)
 @options.usual
 def fit(
     corpus: dict[str, Any],

@@ -43,6 +43,7 @@ updates = option(
     "Minibatches of each phase of training (sweeps of LDA), instead of the recipe's.",
     type=COUNT,
 )
+ray = option("--ray", "On a cluster: local, auto or its address. See the guide on clusters.")
 by = option(
     "--by", "What a document's score counts.", "both", click.Choice(("both", "features", "words"))
 )

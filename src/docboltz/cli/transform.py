@@ -17,7 +17,10 @@ from docboltz.cli.reading import reads_corpus
 @click.command()
 @options.model_folder
 @option(
-    "--out -o", "features.parquet, features.csv or features.npy.", type=options.PATH, required=True
+    "--out -o",
+    "features.parquet, features.csv or features.npy; a folder with --ray.",
+    type=options.PATH,
+    required=True,
 )
 @flag("--wide", "A Parquet column for each feature, not one of lists.")
 @option(
@@ -26,6 +29,7 @@ from docboltz.cli.reading import reads_corpus
     "fast",
     click.Choice(("fast", "mean_field")),
 )
+@options.ray
 @options.usual
 def transform(
     model: Path,
@@ -33,6 +37,7 @@ def transform(
     out: Path,
     wide: bool,
     inference: Any,
+    ray: str | None,
     device: str,
     quiet: bool,
     json: bool,
@@ -49,7 +54,7 @@ def transform(
     text_model = TextModel.open(model, device=device)
     documents = text_model.read(**corpus)
     counts = text_model.save_features(
-        documents, out, wide=wide, inference=inference, verbose=not quiet
+        documents, out, wide=wide, inference=inference, ray=ray, verbose=not quiet
     )
     if json:
         print_json({"features": str(out), **as_json(documents, counts)})

@@ -27,7 +27,7 @@ from docboltz.corpus.parts import PART, Parts, remove_parts
 from docboltz.corpus.text import TextAnalysis
 from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.corpus.workers import count_with_workers
-from docboltz.errors import InvalidCorpus, is_number, is_whole, require
+from docboltz.errors import InvalidCorpus, NoDocuments, is_number, is_whole, require
 
 CHUNK_CHARACTERS = 1 << 20
 CHUNK_DOCUMENTS = 10_000
@@ -112,7 +112,7 @@ def count(
                 if progress:
                     progress(merged.n_documents)
         if not merged.n_documents:
-            raise InvalidCorpus("There are no documents to count.")
+            raise NoDocuments("There are no documents to count.")
         found = merged.finish()
         n_outside = found.n_outside
         if vocabulary is not None:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain
+from itertools import chain, groupby, islice
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from docboltz.corpus.columns import ColumnChoice
 from docboltz.corpus.decoding import (
@@ -36,8 +36,11 @@ from docboltz.corpus.rows import Row, TableFile
 from docboltz.corpus.sources import Source, find_locations, find_sources
 from docboltz.corpus.tables import read_table
 from docboltz.corpus.taken_ids import TakenIds
-from docboltz.errors import InvalidCorpus
+from docboltz.errors import InvalidCorpus, NoDocuments
 from docboltz.progress import printable
+
+PART_FILES = 1000
+"""Files of a part that hold one document each."""
 
 
 class Documents:
@@ -53,6 +56,7 @@ class Documents:
         options: ReadOptions,
         read_with: Callable[[ReadOptions], Documents] | None = None,
         locations: Sequence[Location | None] = (),
+        parts: Callable[[], list[Part]] | None = None,
     ) -> None:
         self.locations = tuple(locations)
         """Files, folders and URLs that are read; None is standard input."""
@@ -63,6 +67,7 @@ class Documents:
         self._name = name
         self._rows = rows
         self._read_with = read_with
+        self._parts = parts
         self._asked: Documents | None = None
 
     def identity(self) -> list[Any] | None:
@@ -89,6 +94,17 @@ class Documents:
             return self
         found._asked = self  # whose report is looked at
         return found
+
+    def parts(self) -> list[Part]:
+        """The same documents by file, or by some hundred files that hold one each, for processes
+        that share the work. Ids differ within a part; two parts may have one in common."""
+        parts = None if self._parts is None else self._parts()
+        if parts is None or any(source.location is None for p in parts for source in p.sources):
+            raise InvalidCorpus(
+                f"Only files can be read in parts, and {self._name} is none.",
+                hint="Write the documents to files, Parquet say, and read those.",
+            )
+        return parts
 
     def __iter__(self) -> Iterator[Document]:
         self.report = report = ReadReport()
@@ -117,7 +133,7 @@ class Documents:
         if report.documents == 0:
             empty = "it is empty" if self._read_with is None else "nothing, or only a heading"
             found = "; ".join(report.problems()) or empty
-            raise InvalidCorpus(f"There are no documents in {self._name}: {found}.")
+            raise NoDocuments(f"There are no documents in {self._name}: {found}.")
 
     def __repr__(self) -> str:
         given = self.options.given()
@@ -198,7 +214,9 @@ def read(
     locations = find_locations(given)
     files = _Files(locations, choice)
     more = f" and {len(given) - 1:,} more" if len(given) > 1 else ""
-    return Documents(f"{given[0]!r}{more}", files.rows, choice.options, read_with, locations)
+    return Documents(
+        f"{given[0]!r}{more}", files.rows, choice.options, read_with, locations, files.parts
+    )
 
 
 def as_documents(texts: Any, owner: str, saved: ReadOptions | None = None) -> Documents:
@@ -217,6 +235,13 @@ def as_documents(texts: Any, owner: str, saved: ReadOptions | None = None) -> Do
     return Documents(name, lambda report: read_texts(checked, owner), ReadOptions())
 
 
+class Part(NamedTuple):
+    """Some files of a collection, and a stream of their documents that other processes can read."""
+
+    sources: tuple[Source, ...]
+    documents: Documents
+
+
 class _Files:
     """Reads files one after the other."""
 
@@ -226,16 +251,34 @@ class _Files:
         self._stdin_used = False
 
     def rows(self, report: ReadReport) -> Iterator[Row]:
+        sources = self._sources()
+        # Numbers need no file name before them if there is only one file.
+        ahead = [source for source in (next(sources, None), next(sources, None)) if source]
+        return self._rows_of(chain(ahead, sources), len(ahead) > 1, report)
+
+    def parts(self) -> list[Part]:
+        sources = list(self._sources())
+        reader, parts = _Files([], self._choice), []
+        for files, group in groupby(sources, key=lambda source: source.format == "files"):
+            size = PART_FILES if files else 1
+            while part := tuple(islice(group, size)):
+                rows = partial(reader._rows_of, part, len(sources) > 1)
+                documents = Documents(repr(part[0].name), rows, self._choice.options)
+                parts.append(Part(part, documents))
+        return parts
+
+    def _sources(self) -> Iterator[Source]:
         options = self._choice.options
         format, weak = options.format, "format" in self._choice.saved
         named = options.delimiter is not None and "delimiter" not in self._choice.saved
         if format is None and (named or not (options.header or "header" in self._choice.saved)):
             format, weak = "csv", True
-        sources = find_sources(self._locations, format, weak=weak)
-        # Numbers need no file name before them if there is only one file.
-        ahead = [source for source in (next(sources, None), next(sources, None)) if source]
-        several = len(ahead) > 1
-        for source in chain(ahead, sources):
+        return find_sources(self._locations, format, weak=weak)
+
+    def _rows_of(
+        self, sources: Iterable[Source], several: bool, report: ReadReport
+    ) -> Iterator[Row]:
+        for source in sources:
             for row in self._read(source, report):
                 if several and row.id is None:
                     row = row._replace(id=f"{source.location or source.name}:{row.number}")

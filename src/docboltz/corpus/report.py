@@ -92,6 +92,17 @@ class ReadReport:
             if names.count(name) > 1:
                 self.note("repeated_columns", f"{where}: {name!r}")
 
+    def add(self, other: ReadReport) -> None:
+        """Take in what was met in documents that come after these."""
+        for each in fields(self):
+            own, more = getattr(self, each.name), getattr(other, each.name)
+            if isinstance(own, Counter):
+                own.update(more)
+            elif isinstance(own, dict):
+                setattr(self, each.name, {**more, **own})
+            else:
+                setattr(self, each.name, own + more)
+
     def summary(self) -> list[str]:
         """The lines that a person should see before training: how it was read, what is odd."""
         lines = []

@@ -1,0 +1,149 @@
+"""Features of files, part by part on a cluster, into a folder of Parquet files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.compute as pc
+from pyarrow import parquet
+
+from docboltz.cluster.connection import joined
+from docboltz.cluster.parts import STAMP, Job, do_jobs, jobs_of
+from docboltz.corpus.readers import as_documents
+from docboltz.corpus.report import ReadReport
+from docboltz.errors import InvalidParameter, NoDocuments, require
+from docboltz.feature_files import feature_schema, save_features
+from docboltz.files import replacing, require_writable
+from docboltz.progress import remark
+from docboltz.topic_verbs import FOLDER
+from docboltz.topics.topic_tree import TOPICS
+
+if TYPE_CHECKING:
+    from docboltz.inference import Inference
+    from docboltz.text_model import TextModel
+
+
+@dataclass(frozen=True)
+class Inferred:
+    """Documents whose features are in a folder."""
+
+    n_documents: int
+    n_empty: int
+    """Of them, those without a known word."""
+
+    def __len__(self) -> int:
+        return self.n_documents
+
+
+def save_features_on_cluster(
+    model: TextModel,
+    documents: Any,
+    out: Path,
+    *,
+    ray: str,
+    device: str,
+    wide: bool,
+    inference: Inference | None,
+    verbose: bool,
+) -> Inferred:
+    """Write a file of features for each part of the documents into the folder `out`.
+
+    Each is what `docboltz.feature_files.save_features` writes. Parts whose features are there, by
+    the same model of the same files, are not inferred again.
+    """
+    owner = "TextModel.save_features"
+    known = inference in (None, "fast", "mean_field")
+    require(known, owner, "inference", "'fast' or 'mean_field'", inference)
+    if model.path is None:
+        raise InvalidParameter(
+            "Workers of a cluster read the model from a folder, and this one is not saved.",
+            hint="Save it to a folder that all nodes can read.",
+        )
+    stream = as_documents(documents, owner, model.reading)
+    folder, path = out.absolute(), Path(model.path).absolute()
+    tree = path / FOLDER
+    topics = TOPICS.open(tree).identity if TOPICS.exists(tree) else None
+    jobs = jobs_of(stream.parts(), folder, [model.fingerprint, topics, wide, inference])
+    _require_own(folder, jobs)
+    with joined(ray, owner):
+        arguments = (type(model), path, model.fingerprint, device, wide, inference)
+        found = dict(
+            do_jobs(
+                jobs,
+                FeaturesOfPart,
+                *arguments,
+                label="Inferring",
+                shown=verbose,
+                gpu=device.startswith("cuda"),
+            )
+        )
+    for draft in folder.glob(".part-*.parquet"):  # of a worker that died
+        draft.unlink(missing_ok=True)
+    stream.report = ReadReport()
+    for job in jobs:
+        stream.report.add(found[job.number][1])
+    inferred = [found[job.number][0] for job in jobs]
+    if verbose:
+        for line in stream.report.summary():
+            remark(line)
+    n, empty = sum(i.n_documents for i in inferred), sum(i.n_empty for i in inferred)
+    if not n:
+        raise NoDocuments("There are no documents in any of the files.")
+    return Inferred(n, empty)
+
+
+class FeaturesOfPart:
+    """Infers features of parts by a model that is opened once."""
+
+    def __init__(
+        self,
+        cls: type[TextModel],
+        path: Path,
+        fingerprint: str,
+        device: str,
+        wide: bool,
+        inference: Inference | None,
+    ) -> None:
+        self._model = cls.open(path, device=device)
+        if self._model.fingerprint != fingerprint:
+            raise InvalidParameter(f"The model in {path} was replaced.", hint="Begin again.")
+        self._wide, self._inference = wide, inference
+
+    def __call__(self, job: Job) -> tuple[Inferred, ReadReport]:
+        """Write the part's features, unless they are there; what was read to do so."""
+        report = ReadReport()
+        if not job.is_done:
+            metadata = {STAMP: job.stamp.encode()}
+            how: dict[str, Any] = {"wide": self._wide, "metadata": metadata}
+            documents = job.part.documents
+            try:
+                save_features(
+                    self._model,
+                    documents,
+                    job.file,
+                    inference=self._inference,
+                    verbose=False,
+                    **how,
+                )
+            except NoDocuments:
+                with replacing(job.file) as draft:
+                    schema = feature_schema(self._model.n_units, **how)
+                    parquet.write_table(schema.empty_table(), draft)
+            report = documents.report
+        known = parquet.read_table(job.file, columns=["n_words"])["n_words"]
+        return Inferred(len(known), pc.sum(pc.equal(known, 0)).as_py() or 0), report
+
+
+def _require_own(folder: Path, jobs: list[Job]) -> None:
+    """Refuse a folder with other files, which would be read as features too."""
+    require_writable(folder, "features")
+    names = {job.file.name for job in jobs}
+    there = [file.name for file in folder.iterdir()] if folder.exists() else []
+    other = sorted(name for name in there if name not in names and not name.startswith("."))
+    if other:
+        raise InvalidParameter(
+            f"{folder} holds {other[0]!r}, which is none of these features' files.",
+            hint="Name a new folder, or the one that these documents' features are in.",
+        )

@@ -1,0 +1,157 @@
+"""Features by parts: what one process writes, once for every document, whoever dies."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyarrow import parquet
+
+import docboltz
+from docboltz.cluster import features
+from docboltz.cluster.features import FeaturesOfPart, Inferred, save_features_on_cluster
+from docboltz.cluster.parts import Job, jobs_of, stamp_of
+from docboltz.errors import InvalidParameter, NoDocuments
+from docboltz.text_model import TextModel
+from tests.cluster.conftest import ray_processes, write_files
+
+
+@pytest.fixture(scope="module")
+def model(files: str, tmp_path_factory: pytest.TempPathFactory) -> TextModel:
+    folder = tmp_path_factory.mktemp("fitted") / "model"
+    return TextModel.fit(
+        docboltz.read(files), folder=folder, units=4, updates=30, min_df=1, device="cpu"
+    )
+
+
+def here(jobs: list[Job], work: Any, *arguments: Any, **_: Any) -> Any:
+    """Do the jobs in this process, but with what another one would get."""
+    actor = work(*pickle.loads(pickle.dumps(arguments)))
+    return ((job.number, actor(pickle.loads(pickle.dumps(job)))) for job in jobs)
+
+
+class Joined:
+    def __init__(self, *_: object) -> None: ...
+    def __enter__(self) -> None: ...
+    def __exit__(self, *_: object) -> None: ...
+
+
+@pytest.fixture
+def without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(features, "do_jobs", here)
+    monkeypatch.setattr(features, "joined", Joined)
+
+
+def saved(model: TextModel, files: str, out: Path, **how: Any) -> Inferred:
+    settings: dict[str, Any] = {"wide": False, "inference": None, "verbose": False, **how}
+    documents = model.read(files)
+    return save_features_on_cluster(model, documents, out, ray="local", device="cpu", **settings)
+
+
+def test_ray_writes_what_one_process_writes(
+    model: TextModel, files: str, cluster: None, tmp_path: Path
+) -> None:
+    model.save_features(model.read(files), tmp_path / "alone.parquet")
+    found = model.save_features(model.read(files), tmp_path / "parts", ray="local")
+    assert (len(found), found.n_empty) == (160, 8)
+    alone, parts = (parquet.read_table(tmp_path / name) for name in ("alone.parquet", "parts"))
+    assert alone.equals(parts)
+    names = sorted(file.name for file in (tmp_path / "parts").iterdir())
+    assert names == [f"part-{i:05d}.parquet" for i in range(3)]
+
+
+@pytest.mark.usefixtures("without_ray")
+@pytest.mark.parametrize("how", [{"wide": True}, {"inference": "mean_field"}], ids=str)
+def test_columns_and_inference_are_as_asked_for(
+    model: TextModel, files: str, tmp_path: Path, how: dict[str, Any]
+) -> None:
+    saved(model, files, tmp_path / "parts", **how)
+    for number, name in enumerate(("000", "001", "002")):
+        own = parquet.read_table(tmp_path / "parts" / f"part-{number:05d}.parquet")
+        if name == "001":
+            assert len(own) == 0
+            continue
+        file = Path(files).with_name(f"{name}.parquet")
+        model.save_features(model.read(file), tmp_path / "alone.parquet", **how)
+        assert own.equals(parquet.read_table(tmp_path / "alone.parquet"))
+
+
+@pytest.mark.usefixtures("without_ray")
+def test_only_what_is_missing_or_other_is_done_again(model: TextModel, tmp_path: Path) -> None:
+    files, out = write_files(tmp_path / "in"), tmp_path / "out"
+    saved(model, files, out)
+    before = {file: file.stat().st_mtime_ns for file in out.iterdir()}
+    assert saved(model, files, out) == Inferred(160, 8)
+    assert before == {file: file.stat().st_mtime_ns for file in out.iterdir()}
+
+    (out / "part-00002.parquet").unlink()  # it was never finished
+    first = tmp_path / "in" / "000.parquet"
+    parquet.write_table(parquet.read_table(first).slice(0, 10), first)  # it has changed
+    draft = out / ".part-00001-0123456789abcdef.parquet"
+    draft.write_bytes(b"of a worker that died")
+    assert saved(model, files, out).n_documents == 90
+    changed = {file.name for file in before if file.stat().st_mtime_ns != before[file]}
+    assert changed == {"part-00000.parquet", "part-00002.parquet"}
+    assert not draft.exists()
+
+    stamps = {stamp_of(file) for file in before}
+    saved(model, files, out, inference="mean_field")
+    assert stamps.isdisjoint(stamp_of(file) for file in before)
+
+
+@pytest.mark.usefixtures("without_ray")
+def test_what_would_be_read_as_features_too_is_refused(
+    model: TextModel, files: str, tmp_path: Path
+) -> None:
+    (tmp_path / "part-00003.parquet").write_bytes(b"of a larger collection")
+    with pytest.raises(InvalidParameter, match=r"holds 'part-00003.parquet'"):
+        saved(model, files, tmp_path)
+
+
+@pytest.mark.usefixtures("without_ray")
+def test_files_without_a_document_are_refused(model: TextModel, tmp_path: Path) -> None:
+    (tmp_path / "empty.jsonl").write_text("")
+    with pytest.raises(NoDocuments):
+        saved(model, str(tmp_path / "empty.jsonl"), tmp_path / "out")
+
+
+def test_a_model_that_is_not_saved_is_refused(tmp_path: Path, files: str) -> None:
+    model = TextModel.fit(["a ship at sea", "a ship", "bread"], units=2, updates=2, min_df=1)
+    with pytest.raises(InvalidParameter, match="not saved"):
+        model.save_features(docboltz.read(files), tmp_path / "out", ray="local")
+
+
+def test_a_model_that_was_replaced_is_refused(model: TextModel) -> None:
+    with pytest.raises(InvalidParameter, match="replaced"):
+        FeaturesOfPart(TextModel, Path(str(model.path)), "other", "cpu", False, None)
+
+
+@pytest.mark.slow
+def test_an_actor_that_is_killed_leaves_nothing_out_and_nothing_twice(
+    model: TextModel, cluster: None, tmp_path: Path
+) -> None:
+    files, out = write_files(tmp_path / "in", n_files=40, n_documents=3000), tmp_path / "out"
+    killed = []
+
+    def kill() -> None:
+        while len(list(out.glob("part-*"))) < 3:
+            time.sleep(0.02)
+        killed.extend(ray_processes("MapWorker")[:1])
+        os.kill(killed[0], signal.SIGKILL)
+
+    killer = threading.Thread(target=kill, daemon=True)
+    killer.start()
+    found = model.save_features(model.read(files), out, ray="local")
+    killer.join(timeout=10)
+    assert killed
+    assert len(found) == 39 * 3000
+    model.save_features(model.read(files), tmp_path / "alone.parquet")
+    alone, parts = parquet.read_table(tmp_path / "alone.parquet"), parquet.read_table(out)
+    assert alone.equals(parts)
+    assert len(jobs_of(model.read(files).parts(), out, None)) == len(list(out.iterdir())) == 40
