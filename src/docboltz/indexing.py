@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -17,10 +18,12 @@ from docboltz.corpus.counting import count
 from docboltz.corpus.counts import Corpus
 from docboltz.corpus.document import Document
 from docboltz.corpus.readers import Documents, as_documents
-from docboltz.errors import InvalidParameter
+from docboltz.errors import InvalidParameter, require
 from docboltz.progress import progress_bar, remark
+from docboltz.search.growing import update_store
+from docboltz.search.store import EXACT_DOCUMENTS, SearchStore
 from docboltz.search.writer import Block, build_store
-from docboltz.storage import fingerprint
+from docboltz.storage import MODEL, fingerprint
 
 if TYPE_CHECKING:
     from docboltz.text_model import TextModel
@@ -75,15 +78,45 @@ def count_documents(
     return corpus
 
 
-def index_documents(model: TextModel, documents: Any, folder: Path, *, verbose: bool) -> Corpus:
-    """Make `documents` the collection in `folder` that the model searches."""
+def index_documents(
+    model: TextModel, documents: Any, folder: Path, *, append: bool, verbose: bool
+) -> Corpus:
+    """Make `documents` the collection in `folder` that the model searches, or add them to it."""
     stream = as_documents(documents, "TextModel.index", model.reading)
     with Texts() as texts:
         corpus = count_documents(
             stream, texts.add, verbose=verbose, analysis=model.analysis, vocabulary=model.vocabulary
         )
-        write_store(model, corpus, texts, folder, verbose=verbose)
+        if append:
+            _require_own_ids(corpus.ids, SearchStore.open(folder, model=model.fingerprint))
+        write_store(model, corpus, texts, folder, append=append, verbose=verbose)
     return corpus
+
+
+def _require_own_ids(ids: Sequence[str], store: SearchStore) -> None:
+    """Refuse documents that are only numbered, where others have the same numbers already."""
+    first = ids[0] if len(ids) else ""
+    if first not in ("0", "1") or any(id != str(i) for i, id in enumerate(ids, int(first))):
+        return
+    if len(store.rows_of(ids)):
+        raise InvalidParameter(
+            f"The documents to add have no ids but their numbers, from {first}, and would replace "
+            "those of the same numbers.",
+            hint="Name the column of their ids with {id}.",
+            settings=("id",),
+        )
+
+
+def delete_documents(model: TextModel, ids: Iterable[str], folder: Path) -> int:
+    """Take documents out of the collection in `folder`; give how many."""
+    named = isinstance(ids, Iterable) and not isinstance(ids, str)
+    require(named, "TextModel.delete", "ids", "a list of ids", ids)
+    gone = {str(id) for id in ids}
+    store = SearchStore.open(folder, model=model.fingerprint)
+    there = {document.id for document in store.documents(store.rows_of(gone))}
+    for id in sorted(gone - there)[:1]:
+        store.row_of(id)  # an error that names it
+    return update_store(folder, model=model.fingerprint, drop=gone, guard=unreplaced(model))
 
 
 def look_for_topics(model: TextModel, *, verbose: bool) -> None:
@@ -92,18 +125,34 @@ def look_for_topics(model: TextModel, *, verbose: bool) -> None:
         model.find_topics(replace=True, progress=update)
 
 
-def write_store(
-    model: TextModel, corpus: Corpus, texts: Iterable[str], folder: Path, *, verbose: bool
-) -> None:
-    """Write features, words, ids, labels, dates and texts; centring features sharpens cosines."""
-
-    def check() -> None:
-        """A model that was replaced meanwhile must not be searched by features of another."""
-        if model.path is not None and fingerprint(model.path) != model.fingerprint:
+@contextmanager
+def unreplaced(model: TextModel) -> Iterator[None]:
+    """Hold a saved model as it is: nobody may search it by features of another."""
+    if model.path is None:
+        yield
+        return
+    with MODEL.locked(model.path):
+        if fingerprint(model.path) != model.fingerprint:
             raise InvalidParameter(
                 f"The model in {model.path} was replaced while its documents were indexed.",
                 hint="Index them again.",
             )
+        yield
+
+
+def write_store(
+    model: TextModel,
+    corpus: Corpus,
+    texts: Iterable[str],
+    folder: Path,
+    *,
+    append: bool = False,
+    verbose: bool,
+) -> None:
+    """Write features, words, ids, labels, dates and texts; centring features sharpens cosines.
+
+    With `append`, behind the documents that are in the folder; those of the same ids are replaced.
+    """
 
     def blocks() -> Iterator[Block]:
         documents = map(Document, corpus.ids, texts, corpus.labels, corpus.dates)
@@ -114,6 +163,20 @@ def write_store(
             yield Block(features, counts, list(islice(documents, end - begin)))
             update(end, len(corpus))
 
-    F, K, own, mean = model.n_units, len(model.vocabulary), model.fingerprint, model.activity
+    own, guard, replaced = model.fingerprint, unreplaced(model), 0
     with progress_bar("Indexing", "documents", shown=verbose) as update:
-        build_store(folder, F, K, blocks(), model=own, mean=mean, check=check)
+        if append:
+            replaced = update_store(
+                folder, model=own, drop=corpus.ids, blocks=blocks(), guard=guard
+            )
+        else:
+            F, K, mean = model.n_units, len(model.vocabulary), model.activity
+            build_store(folder, F, K, blocks(), model=own, mean=mean, guard=guard)
+    if verbose and replaced:
+        had = "document has replaced one" if replaced == 1 else "documents have replaced those"
+        remark(f"{replaced:,} {had} of the same id")
+    if verbose and not (store := SearchStore.open(folder)).is_exact:
+        remark(
+            f"{len(store):,} documents, more than {EXACT_DOCUMENTS:,}: searched by the bits of "
+            "their features first"
+        )
