@@ -29,8 +29,8 @@ from development import Split, load_split
 from docboltz import OverReplicatedSoftmax
 from docboltz.search import nearest as searching
 from docboltz.search.codes import Codes, CodeWriter
+from docboltz.search.interface import WEIGHTS
 from docboltz.search.nearest import Queries, nearest, nearest_by_codes
-from docboltz.search.store import WEIGHTS
 from docboltz.search.vectors import unit_vectors
 from docboltz.search.words import WordIndex
 

@@ -27,8 +27,8 @@ from docboltz.errors import InvalidCorpus, InvalidParameter, require, require_co
 from docboltz.files import StrPath
 from docboltz.light import LightModel
 from docboltz.search.filters import Filter
+from docboltz.search.interface import WEIGHTS, By, Store, model_of_store, open_store
 from docboltz.search.nearest import Best
-from docboltz.search.store import WEIGHTS, By, SearchStore
 from docboltz.search.writer import STORE
 from docboltz.settings import strings
 from docboltz.storage import Arrays, fingerprint_of
@@ -67,7 +67,7 @@ class Asking:
             )
         self.path = None if path is None else Path(path).absolute()
         self._arrays, self._settings = arrays, settings
-        self._store: SearchStore | None = None
+        self._store: Store | None = None
         self._temporary: Path | None = None
 
     def search(
@@ -208,10 +208,10 @@ class Asking:
         return np.array([unit.activity for unit in self._units], np.float32)
 
     @property
-    def store(self) -> SearchStore:
+    def store(self) -> Store:
         """The collection that is searched, if it was made with the model as it is."""
         if self._store is None:
-            self._store = SearchStore.open(self.store_folder, model=self.fingerprint)
+            self._store = open_store(self.store_folder, model=self.fingerprint)
         return self._store
 
     @property
@@ -233,9 +233,9 @@ class Asking:
         """Tell whether there is a collection, whole or not, of this model and no other."""
         if self._store is not None:
             return True
-        if (self.path is None and self._temporary is None) or not STORE.exists(self.store_folder):
+        if self.path is None and self._temporary is None:
             return False
-        return STORE.open(self.store_folder).content.get("model") == self.fingerprint
+        return model_of_store(self.store_folder) == self.fingerprint
 
     def _features(self, counts: csr_array) -> NDArray[np.float32]:
         return without_unknown(self._light.features(counts), counts)
@@ -256,7 +256,7 @@ class Asking:
             )
         return counts
 
-    def _hits(self, store: SearchStore, best: Best, words: NDArray[Any], by: By) -> Iterator[Hit]:
+    def _hits(self, store: Store, best: Best, words: NDArray[Any], by: By) -> Iterator[Hit]:
         """The documents of one query's best rows; `words` are the columns it was asked with."""
         terms = frozenset(self.vocabulary[k] for k in words.tolist())
         rows, weights = best.rows, WEIGHTS[by]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -21,7 +21,14 @@ from docboltz.corpus.readers import Documents, as_documents
 from docboltz.errors import InvalidParameter, require
 from docboltz.progress import progress_bar, remark
 from docboltz.search.growing import update_store
-from docboltz.search.store import EXACT_DOCUMENTS, SearchStore
+from docboltz.search.interface import Store, open_store
+from docboltz.search.milvus import MILVUS, SCHEME, address_of, connect, manifest_folder
+from docboltz.search.milvus_writer import (
+    build_milvus_store,
+    forget_milvus_store,
+    update_milvus_store,
+)
+from docboltz.search.store import EXACT_DOCUMENTS
 from docboltz.search.writer import Block, build_store
 from docboltz.storage import MODEL, fingerprint
 
@@ -31,6 +38,8 @@ if TYPE_CHECKING:
 KEPT_CHARACTERS = 2000
 """Of each text, to show and to mark words in: all of a short one."""
 BLOCK_DOCUMENTS = 16_384
+FILES = "files"
+"""Names the store of files in the model's folder, the one that needs nothing else."""
 
 
 class Texts:
@@ -79,21 +88,29 @@ def count_documents(
 
 
 def index_documents(
-    model: TextModel, documents: Any, folder: Path, *, append: bool, verbose: bool
+    model: TextModel,
+    documents: Any,
+    folder: Path,
+    *,
+    append: bool,
+    store: str | None,
+    verbose: bool,
 ) -> Corpus:
     """Make `documents` the collection in `folder` that the model searches, or add them to it."""
     stream = as_documents(documents, "TextModel.index", model.reading)
+    if store is not None:
+        require_store(store)
     with Texts() as texts:
         corpus = count_documents(
             stream, texts.add, verbose=verbose, analysis=model.analysis, vocabulary=model.vocabulary
         )
         if append:
-            _require_own_ids(corpus.ids, SearchStore.open(folder, model=model.fingerprint))
-        write_store(model, corpus, texts, folder, append=append, verbose=verbose)
+            _require_own_ids(corpus.ids, open_store(folder, model=model.fingerprint))
+        write_store(model, corpus, texts, folder, append=append, store=store, verbose=verbose)
     return corpus
 
 
-def _require_own_ids(ids: Sequence[str], store: SearchStore) -> None:
+def _require_own_ids(ids: Sequence[str], store: Store) -> None:
     """Refuse documents that are only numbered, where others have the same numbers already."""
     first = ids[0] if len(ids) else ""
     if first not in ("0", "1") or any(id != str(i) for i, id in enumerate(ids, int(first))):
@@ -112,11 +129,11 @@ def delete_documents(model: TextModel, ids: Iterable[str], folder: Path) -> int:
     named = isinstance(ids, Iterable) and not isinstance(ids, str)
     require(named, "TextModel.delete", "ids", "a list of ids", ids)
     gone = {str(id) for id in ids}
-    store = SearchStore.open(folder, model=model.fingerprint)
+    store = open_store(folder, model=model.fingerprint)
     there = {document.id for document in store.documents(store.rows_of(gone))}
     for id in sorted(gone - there)[:1]:
         store.row_of(id)  # an error that names it
-    return update_store(folder, model=model.fingerprint, drop=gone, guard=unreplaced(model))
+    return change_store(model, folder, drop=gone)
 
 
 def look_for_topics(model: TextModel, *, verbose: bool) -> None:
@@ -147,6 +164,7 @@ def write_store(
     folder: Path,
     *,
     append: bool = False,
+    store: str | None = None,
     verbose: bool,
 ) -> None:
     """Write features, words, ids, labels, dates and texts; centring features sharpens cosines.
@@ -163,20 +181,50 @@ def write_store(
             yield Block(features, counts, list(islice(documents, end - begin)))
             update(end, len(corpus))
 
-    own, guard, replaced = model.fingerprint, unreplaced(model), 0
     with progress_bar("Indexing", "documents", shown=verbose) as update:
         if append:
-            replaced = update_store(
-                folder, model=own, drop=corpus.ids, blocks=blocks(), guard=guard
-            )
+            replaced = change_store(model, folder, drop=corpus.ids, blocks=blocks())
         else:
-            F, K, mean = model.n_units, len(model.vocabulary), model.activity
-            build_store(folder, F, K, blocks(), model=own, mean=mean, guard=guard)
+            replaced = 0
+            _write_anew(model, folder, blocks(), store)
     if verbose and replaced:
         had = "document has replaced one" if replaced == 1 else "documents have replaced those"
         remark(f"{replaced:,} {had} of the same id")
-    if verbose and not (store := SearchStore.open(folder)).is_exact:
+    if verbose and not (opened := open_store(folder)).is_exact:
         remark(
-            f"{len(store):,} documents, more than {EXACT_DOCUMENTS:,}: searched by the bits of "
+            f"{len(opened):,} documents, more than {EXACT_DOCUMENTS:,}: searched by the bits of "
             "their features first"
         )
+
+
+def require_store(store: str) -> None:
+    """Refuse, before the work, a store that is none."""
+    if store != FILES:
+        known = store.startswith(SCHEME)
+        expected = f"'{FILES}', '{SCHEME}name.db' or '{SCHEME}http://host:19530'"
+        require(known, "TextModel", "store", expected, store)
+        connect(address_of(store))
+
+
+def _write_anew(model: TextModel, folder: Path, blocks: Iterable[Block], store: str | None) -> None:
+    """Write to the store that is named, or to that which the folder names."""
+    place = manifest_folder(folder)
+    if store is None and MILVUS.exists(place):
+        store = SCHEME + str(MILVUS.open(place).content.get("address"))
+    sizes = model.n_units, len(model.vocabulary)
+    how: Any = {"model": model.fingerprint, "mean": model.activity, "guard": unreplaced(model)}
+    if store is not None and store != FILES:
+        build_milvus_store(folder, store, *sizes, blocks, **how)
+        return
+    build_store(folder, *sizes, blocks, **how)
+    forget_milvus_store(folder)
+
+
+def change_store(
+    model: TextModel, folder: Path, *, drop: Collection[str], blocks: Iterable[Block] = ()
+) -> int:
+    """Leave out documents of these ids, add those of the blocks; give how many were left out."""
+    milvus = MILVUS.exists(manifest_folder(folder))
+    update = update_milvus_store if milvus else update_store
+    guard = unreplaced(model)
+    return update(folder, model=model.fingerprint, drop=drop, blocks=blocks, guard=guard)

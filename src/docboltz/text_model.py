@@ -84,6 +84,7 @@ class TextModel(Explaining, MapVerbs):
         estimator: TopicModel | None = None,
         replace: bool = False,
         restart: bool = False,
+        store: str | None = None,
         random_state: int = 0,
         device: str = "auto",
         verbose: bool = False,
@@ -112,6 +113,7 @@ class TextModel(Explaining, MapVerbs):
             instead of units, latent_words, recipe, updates, validation, random_state and device.
         replace : replace a model in the folder.
         restart : start anew instead of going on after an interrupt.
+        store : where documents are kept to be searched; see `index`.
         random_state : the same seed on the same machine gives the same model.
         device : "auto" (CUDA where there is one), "cpu", "cuda".
         verbose : show progress and say what was read.
@@ -143,6 +145,7 @@ class TextModel(Explaining, MapVerbs):
             max_df=max_df,
             replace=replace,
             restart=restart,
+            store=store,
             verbose=verbose,
         )
 
@@ -266,19 +269,34 @@ class TextModel(Explaining, MapVerbs):
 
         return read(source, options=self.reading, **options)
 
-    def index(self, documents: Any, *, append: bool = False, verbose: bool = False) -> Corpus:
+    def index(
+        self,
+        documents: Any,
+        *,
+        append: bool = False,
+        store: str | None = None,
+        verbose: bool = False,
+    ) -> Corpus:
         """Make documents the collection that is searched; model and topics stay as they are.
 
         With `append` they join those that are searched already, and replace those of the same ids.
-        Who searches meanwhile finds the collection as it was. Gives the counts of the new ones:
-        `len(…)` documents, `.n_empty` of them without a known word.
+        Who searches meanwhile finds the collection as it was. `store` is where they are kept:
+        "files", in the model's folder, or in Milvus, "milvus+name.db" or "milvus+http://host:19530"
+        (and a token in the environment variable MILVUS_TOKEN); the model remembers it. Gives the
+        counts of the new ones: `len(…)` documents, `.n_empty` of them without a known word.
         """
         from docboltz.indexing import index_documents, look_for_topics
 
         self.estimator.set_params(verbose=verbose)  # finds a missing device before the work
         tree, folder = self._own_tree(), self.make_store_folder()
         append = append and self._has_store()
-        corpus = index_documents(self, documents, folder, append=append, verbose=verbose)
+        if append and store is not None:
+            raise InvalidParameter(
+                "Documents are added where the others are: 'append' and 'store' exclude each other."
+            )
+        corpus = index_documents(
+            self, documents, folder, append=append, store=store, verbose=verbose
+        )
         self._store = None
         if tree is None:
             look_for_topics(self, verbose=verbose)

@@ -11,19 +11,32 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from docboltz.errors import InvalidParameter
+from docboltz.corpus.document import Document
+from docboltz.errors import InvalidModelFile, InvalidParameter
 from docboltz.search import store as module
 from docboltz.search.filters import Filter
-from docboltz.search.store import WEIGHTS, WORDS_PER_FEATURE_COSINE
-from tests.search.stores import N_WORDS, random_counts, store_of
+from docboltz.search.growing import update_store
+from docboltz.search.interface import (
+    WEIGHTS,
+    WORDS_PER_FEATURE_COSINE,
+    model_of_store,
+    open_store,
+)
+from docboltz.search.milvus import MilvusStore
+from docboltz.search.milvus_writer import update_milvus_store
+from docboltz.search.writer import Block
+from tests.search.stores import N_WORDS, milvus_store_of, random_counts, store_of
 
 WAYS = list(WEIGHTS)
 Make = Callable[..., Any]
 
 
-@pytest.fixture(params=["exact", "bits"])
+@pytest.fixture(params=["exact", "bits", "milvus"])
 def make(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
     """Gives a store of features and counts, as `store_of` does."""
+    if request.param == "milvus":
+        address = request.getfixturevalue("milvus")
+        return lambda *what, **options: milvus_store_of(tmp_path, address, *what, **options)
     if request.param == "bits":
         monkeypatch.setattr(module, "EXACT_DOCUMENTS", 0)
     return lambda *what, **options: store_of(tmp_path, *what, **options)
@@ -198,3 +211,93 @@ def test_filters_leave_documents_out(
     with pytest.raises(InvalidParameter, match="No document has the label 'y'"):
         store.search(vectors, counts, 3, wanted=Filter(("y",)))
     assert store.search(vectors, counts, 3, by=by, wanted=Filter(since="2013")).rows.shape[1] == 0
+
+
+def change(store: Any, **what: Any) -> Any:
+    """The store after documents of it were dropped and others added."""
+    on_milvus = isinstance(store, MilvusStore)
+    update = update_milvus_store if on_milvus else update_store
+    what["blocks"] = [what.pop("block")] if "block" in what else []
+    assert update(store.path, model="m", **what) == len(what["drop"])
+    return open_store(store.path, model="m")
+
+
+def as_dictionary(store: Any, queries: np.ndarray, counts: csr_array, by: Any) -> list[dict]:
+    """Scores of documents by their ids, for each query: rows may have another order."""
+    found = store.search(queries, counts, len(store), by=by)
+    answers = []
+    for rows, scores in zip(found.rows, found.scores(WEIGHTS[by]), strict=True):
+        taken = rows >= 0
+        ids = [document.id for document in store.documents(rows[taken])]
+        answers.append(dict(zip(ids, np.round(scores[taken], 6).tolist(), strict=True)))
+    return answers
+
+
+def test_documents_join_are_replaced_and_go(
+    make: Make, vectors: np.ndarray, counts: csr_array, tmp_path: Path
+) -> None:
+    """And the store then answers as one that was made of what is left."""
+    store = make(vectors[:40], counts[:40])
+    new = [Document(f"d{i}", f"new {i}", ("new",), "2013-08-11") for i in range(35, 50)]
+    block = Block(vectors[35:][::-1], counts[35:][::-1], new)
+    store = change(store, drop=[f"d{i}" for i in range(35, 40)], block=block)
+    assert len(store) == 50
+    store = change(store, drop=["d0", "d36", "d49", "d7"])
+    assert len(store) == 46
+    ids = [document.id for document in store.documents(range(46))]
+    assert sorted(ids) == sorted({f"d{i}" for i in range(50)} - {"d0", "d36", "d49", "d7"})
+    assert [store.row_of(id) for id in ids] == list(range(46))
+    assert store.rows_of(["d0", "d35", "d1"]).tolist() == sorted(map(ids.index, ("d35", "d1")))
+    (document,) = store.documents([store.row_of("d35")])
+    assert document == Document("d35", "new 35", ("new",), "2013-08-11")
+    wanted = Filter(("new",), "2013-08", "2013")
+    assert store.search(vectors, counts, 50, wanted=wanted).rows.shape == (50, 13)
+    assert store.search(vectors, counts, 50, wanted=Filter(until="2012")).rows.shape == (50, 0)
+    labels, dates = store.labels_and_dates()
+    assert (labels.count(("new",)), dates.count("2013-08-11")) == (13, 13)
+    kept = [*(i for i in range(35) if i not in (0, 7)), *(i for i in range(35, 50))]
+    features = np.concatenate([vectors[:35], vectors[35:][::-1]])
+    words = np.concatenate([counts.toarray()[:35], counts.toarray()[35:][::-1]])
+    kept = [i for i in kept if i not in (36, 49)]
+    (tmp_path / "other").mkdir()
+    plain = store_of(tmp_path / "other", features[kept], words[kept])
+    names = {f"d{place}": f"d{i}" for place, i in enumerate(kept)}
+    for by in WAYS:
+        mine = as_dictionary(store, vectors[:5], counts[:5], by)
+        expected = as_dictionary(plain, vectors[:5], counts[:5], by)
+        assert mine == [
+            {names[id]: pytest.approx(score, abs=3e-6) for id, score in each.items()}
+            for each in expected
+        ]
+    np.testing.assert_allclose(
+        store.features[[store.row_of("d40")]], plain.features[[plain.row_of(f"d{kept.index(40)}")]]
+    )
+    assert store.words.n_words().sum() == plain.words.n_words().sum()
+
+
+def test_a_store_is_not_emptied(make: Make, vectors: np.ndarray, counts: csr_array) -> None:
+    store = make(vectors[:3], counts[:3])
+    with pytest.raises(InvalidParameter, match="No document would be left"):
+        change(store, drop=["d0", "d1", "d2"])
+    assert len(open_store(store.path)) == 3
+
+
+def test_a_store_of_another_model_is_refused(make: Make, vectors: np.ndarray) -> None:
+    store = make(vectors)
+    with pytest.raises(InvalidModelFile, match="another model"):
+        open_store(store.path, model="n")
+    assert model_of_store(store.path) == store.model == "m"
+
+
+def test_ids_and_labels_may_hold_anything(make: Make, vectors: np.ndarray) -> None:
+    odd = ["it's", 'say "x"', "back\\slash", "Ωμέγα 𝄞", "a\tb", "%{}[]", " "]
+    store = make(vectors[:3], np.ones((3, N_WORDS)))
+    documents = [Document(id, "t", (id,)) for id in odd]
+    counts = csr_array(np.ones((7, N_WORDS)))
+    store = change(store, drop=[], block=Block(vectors[:7], counts, documents))
+    for id in odd:
+        row = store.row_of(id)
+        assert store.documents([row])[0] == Document(id, "t", (id,))
+        found = store.search(vectors[:1], counts[[0]], 9, wanted=Filter((id,)))
+        assert found.rows.tolist() == [[row]]
+    assert len(change(store, drop=odd)) == 3

@@ -12,8 +12,8 @@ from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 
 from docboltz.search import nearest as module
+from docboltz.search.interface import WEIGHTS
 from docboltz.search.nearest import Best, Queries, nearest
-from docboltz.search.store import WEIGHTS
 from docboltz.search.vectors import unit_vectors
 from docboltz.search.words import WordIndex
 from tests.search.stores import random_counts

@@ -14,7 +14,8 @@ from docboltz.errors import InvalidModelFile
 from docboltz.search import store as module
 from docboltz.search.documents import StoredDocuments
 from docboltz.search.filters import Filter
-from docboltz.search.store import WEIGHTS, SearchStore
+from docboltz.search.interface import WEIGHTS
+from docboltz.search.store import SearchStore
 from docboltz.search.writer import FEATURES, STORE
 from tests.search.stores import data_file, forge, store_of, write
 

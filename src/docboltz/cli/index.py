@@ -17,9 +17,10 @@ from docboltz.cli.reading import reads_corpus
 @click.command()
 @options.model_folder
 @flag("--append", "Add to the collection; documents of the same ids are replaced.")
+@options.store
 @options.usual
 def index(
-    model: Path, corpus: dict[str, Any], append: bool, device: str, quiet: bool, json: bool
+    model: Path, corpus: dict[str, Any], device: str, quiet: bool, json: bool, **how: Any
 ) -> None:
     """Make another collection the one that is searched, or add to it; the model stays as it is.
 
@@ -31,7 +32,7 @@ def index(
 
     text_model = TextModel.open(model, device=device)
     documents = text_model.read(**corpus)
-    indexed = text_model.index(documents, append=append, verbose=not quiet)
+    indexed = text_model.index(documents, **how, verbose=not quiet)
     if json:
         print_json({"model": str(model), **as_json(documents, indexed)})
     else:

@@ -43,6 +43,11 @@ updates = option(
     "Minibatches of each phase of training (sweeps of LDA), instead of the recipe's.",
     type=COUNT,
 )
+store = option(
+    "--store",
+    "Where documents are kept to be searched: files (in the model's folder), milvus+name.db or "
+    "milvus+http://host:19530.",
+)
 by = option(
     "--by", "What a document's score counts.", "both", click.Choice(("both", "features", "words"))
 )

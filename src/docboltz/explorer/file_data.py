@@ -21,7 +21,7 @@ from docboltz.corpus.document import Document
 from docboltz.explorer.snapshot import Snapshot
 from docboltz.explorer.word_table import cutting, word_table
 from docboltz.model.latent_words import policy_to_dict
-from docboltz.search.store import WEIGHTS
+from docboltz.search.interface import WEIGHTS
 from docboltz.text_model import TextModel
 from docboltz.topics.naming import stems_of
 

@@ -124,7 +124,7 @@ def _fill(
             # NaN comes along, for the exact cosines to find.
             rows = begin + np.flatnonzero(~(score < low - margin))
             if len(rows):
-                features, shared = _exact(X, words, queries, i, rows, weights)
+                features, shared = exact_cosines(X, words, queries, i, rows, weights)
                 exact = weights.features * features + weights.words * shared
                 found = np.concatenate([scores[i], exact])
                 order = np.argsort(-found, kind="stable")[:k]
@@ -156,7 +156,7 @@ def nearest_by_codes(
         if weights.words:
             of_words = words.scores(queries.words[[i]] * np.float32(weights.words))[0]  # (n,)
         rows = codes.likely(asked[i], n, weights.features, of_words, excluded)
-        found = _exact(X, words, queries, i, rows, weights)
+        found = exact_cosines(X, words, queries, i, rows, weights)
         scores = weights.features * found[0] + weights.words * found[1]
         order = np.argsort(-scores, kind="stable")[:k]
         for whole, part in zip(best, (rows, *found), strict=True):
@@ -198,7 +198,7 @@ def _reached(scores: Floats, k: int) -> float:
     return float(np.partition(scores, len(scores) - k)[len(scores) - k])
 
 
-def _exact(
+def exact_cosines(
     X: Floats, words: WordIndex, queries: Queries, i: int, rows: Rows, weights: Weights
 ) -> tuple[Cosines, Cosines]:
     """Cosines of features and of words in float64, of a query with some documents."""

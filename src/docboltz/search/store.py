@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,22 +19,11 @@ from docboltz.files import StrPath
 from docboltz.search.codes import Codes
 from docboltz.search.documents import StoredDocuments
 from docboltz.search.filters import ANY, Filter, StoredFilters, require_known
-from docboltz.search.nearest import Best, Queries, Weights, nearest, nearest_by_codes, without_own
+from docboltz.search.interface import WEIGHTS, By, checked_mean, checked_rows
+from docboltz.search.nearest import Best, Queries, nearest, nearest_by_codes, without_own
 from docboltz.search.vectors import Floats, checked_vectors, unit_vectors
 from docboltz.search.words import Rows, WordIndex
 from docboltz.search.writer import FEATURES, STORE
-
-By = Literal["both", "features", "words"]
-
-WORDS_PER_FEATURE_COSINE = 0.3
-"""What the words' cosine counts for beside that of features. Chosen on validation documents of
-seven collections, whole ones and three or six of their words as queries:
-benchmarks/search_score.py."""
-WEIGHTS: dict[str, Weights] = {
-    "both": Weights(1 / (1 + WORDS_PER_FEATURE_COSINE), 1 - 1 / (1 + WORDS_PER_FEATURE_COSINE)),
-    "features": Weights(1.0, 0.0),
-    "words": Weights(0.0, 1.0),
-}
 
 EXACT_DOCUMENTS = 1_000_000
 """Up to so many documents a query is compared with all, a fifth of a second of work; in larger
@@ -75,7 +63,7 @@ class SearchStore:
             shape = (self.n_documents, self.n_features)
             if opened.files[FEATURES].bytes != 4 * shape[0] * shape[1]:
                 raise STORE.damaged(self.path, f"{FEATURES} is not of {shape[0]:,} documents")
-            self.mean = None if content["mean"] is None else _mean(content["mean"], shape[1])
+            self.mean = checked_mean(content["mean"], shape[1])
             """What was subtracted from documents, and is from queries: (F,)."""
             self.features: Floats = np.memmap(
                 opened.file(FEATURES), dtype="<f4", mode="r", shape=shape
@@ -236,16 +224,4 @@ class SearchStore:
             raise STORE.damaged(self.path, str(error)) from error
 
     def _checked_rows(self, rows: ArrayLike, method: str, name: str) -> Rows:
-        array = np.asarray(rows)
-        whole = array.ndim == 1 and (array.dtype.kind in "iu" or not array.size)
-        fits = whole and bool(((array >= 0) & (array < self.n_documents)).all())
-        expected = f"a list of rows from 0 to {self.n_documents - 1}"
-        require(fits, f"SearchStore.{method}", name, expected, rows)
-        return array.astype(np.int64)
-
-
-def _mean(values: list[float], n_features: int) -> Floats:
-    mean = np.array(values, np.float64)
-    if mean.shape != (n_features,) or not (np.abs(mean) <= np.finfo(np.float32).max).all():
-        raise ValueError("its mean is not that of its features")
-    return mean.astype(np.float32)
+        return checked_rows(rows, self.n_documents, method, name)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, Self
@@ -64,7 +64,7 @@ class WordWriter(ExitStack):
     def finish(self) -> None:
         """Weigh the words, and write them word by word."""
         self.close()
-        idf = _idf(self._n, self._df)
+        idf = idf_of(self._n, self._df)
         places = np.concatenate([[0], np.cumsum(self._df)])
         for name, array in (("idf", idf), ("word_starts", places)):
             (self._folder / FILES[name]).write_bytes(array.astype(DTYPES[name]).data)
@@ -118,11 +118,16 @@ class WordIndex:
         """Weigh the words of counted documents in memory: (n, K)."""
         n, K = counts.shape
         counts = _in_order(counts)
-        idf = _idf(n, np.bincount(counts.indices, minlength=K))
+        idf = idf_of(n, np.bincount(counts.indices, minlength=K))
         by_word = weighted(counts, idf).tocsc()
         orders = ((each.indptr, each.indices, each.data) for each in (counts, by_word))
         arrays = zip((idf, *chain(*orders)), DTYPES.values(), strict=True)
         return cls(*(array.astype(dtype, copy=False) for array, dtype in arrays))
+
+    @classmethod
+    def weighing(cls, idf: NDArray[np.float64]) -> Self:
+        """Of no documents, to weigh queries by."""
+        return replace(cls.of(csr_array((1, len(idf)))), idf=idf)
 
     @classmethod
     def load(cls, folder: Path, n: int, K: int) -> Self:
@@ -244,7 +249,8 @@ def _weighted_blocks(
         first = end
 
 
-def _idf(n: int, df: NDArray[np.int64]) -> NDArray[np.float64]:
+def idf_of(n: int, df: NDArray[np.int64]) -> NDArray[np.float64]:
+    """What words weigh in a collection of n documents, `df` of which have each: (K,)."""
     idf: NDArray[np.float64] = 1 + np.log((1 + n) / (1 + df))
     return idf
 
