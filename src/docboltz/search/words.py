@@ -68,14 +68,11 @@ class WordWriter(ExitStack):
         places = np.concatenate([[0], np.cumsum(self._df)])
         for name, array in (("idf", idf), ("word_starts", places)):
             (self._folder / FILES[name]).write_bytes(array.astype(DTYPES[name]).data)
-        starts, columns, counts = (
-            mapped(self._folder / FILES[name], DTYPES[name]) for name in self._files
-        )
         with (
             (self._folder / FILES["rows"]).open("xb") as rows,
             (self._folder / FILES["row_weights"]).open("xb") as weights,
         ):
-            for first, block in _weighted_blocks(starts, columns, counts, idf):
+            for first, block in _weighted_blocks(self._folder, idf):
                 by_word = block.tocsc()
                 theirs = (by_word.indices + first).astype("<u4")
                 for k in np.flatnonzero(np.diff(by_word.indptr)).tolist():
@@ -234,17 +231,22 @@ def _normalised(
     return weights
 
 
-def _weighted_blocks(
-    starts: NDArray[np.int64], columns: Rows, counts: Rows, idf: NDArray[np.float64]
-) -> Iterator[tuple[int, csr_array]]:
-    """The weights of some documents at a time, and the row of the first."""
+def _weighted_blocks(folder: Path, idf: NDArray[np.float64]) -> Iterator[tuple[int, csr_array]]:
+    """The weights of some documents at a time, and the row of the first.
+
+    Read, not mapped: what is read from a map stays in memory for as long as there is room.
+    """
+    starts = np.fromfile(folder / FILES["starts"], DTYPES["starts"])
     first, n = 0, len(starts) - 1
     while first < n:
         end = int(np.searchsorted(starts, starts[first] + ENTRIES_AT_ONCE, "right")) - 1
         end = max(end, first + 1)
-        own = slice(int(starts[first]), int(starts[end]))
-        places = np.asarray(starts[first : end + 1]) - starts[first]
-        block = (counts[own], columns[own].astype(np.int32), places)
+        begin, entries = int(starts[first]), int(starts[end] - starts[first])
+        columns, counts = (
+            np.fromfile(folder / FILES[name], DTYPES[name], count=entries, offset=4 * begin)
+            for name in ("columns", "counts")
+        )
+        block = (counts, columns.astype(np.int32), starts[first : end + 1] - begin)
         yield first, weighted(csr_array(block, shape=(end - first, len(idf))), idf)
         first = end
 
