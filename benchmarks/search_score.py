@@ -8,7 +8,7 @@ documents, drawn from the training part of each collection, ask for the others o
 documents play no role. A query is a whole document, or three or six of its words drawn at random;
 what shares a label with it is relevant. Collections cut to their first words are left out. Prints a
 row for each collection and kind of query, means over seeds 0, 1, …, and mean differences
-to λ = 0 over collections: docboltz.search.store.WORDS_PER_FEATURE_COSINE comes from them.
+to λ = 0 over collections: docboltz.search.interface.WORDS_PER_FEATURE_COSINE comes from them.
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ GUIDES = {
     "similar": "search.md",
     "words": "search.md",
     "index": "search.md",
+    "delete": "search.md",
     "explore": "explore.md",
     "serve": "serve.md",
     "transform": "features.md",

@@ -8,7 +8,7 @@ import pytest
 from docboltz.corpus.document import Document
 from docboltz.errors import InvalidCorpus, InvalidParameter
 from docboltz.explaining import HELD
-from docboltz.search.store import WEIGHTS
+from docboltz.search.interface import WEIGHTS
 from docboltz.search.vectors import unit_vectors
 from docboltz.text_model import TextModel
 from tests.test_topic_verbs import THEMES, texts

@@ -26,8 +26,9 @@ from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.errors import InvalidCorpus, InvalidParameter, require, require_count
 from docboltz.files import StrPath
 from docboltz.light import LightModel
+from docboltz.search.filters import Filter
+from docboltz.search.interface import WEIGHTS, By, Store, model_of_store, open_store
 from docboltz.search.nearest import Best
-from docboltz.search.store import WEIGHTS, By, SearchStore
 from docboltz.search.writer import STORE
 from docboltz.settings import strings
 from docboltz.storage import Arrays, fingerprint_of
@@ -66,23 +67,42 @@ class Asking:
             )
         self.path = None if path is None else Path(path).absolute()
         self._arrays, self._settings = arrays, settings
-        self._store: SearchStore | None = None
+        self._store: Store | None = None
         self._temporary: Path | None = None
 
-    def search(self, text: str, n: int = 10, *, by: By = "both") -> Hits:
+    def search(
+        self,
+        text: str,
+        n: int = 10,
+        *,
+        by: By = "both",
+        label: str | Sequence[str] = (),
+        since: str = "",
+        until: str = "",
+    ) -> Hits:
         """Find the n documents that answer a text best.
 
         A document's score joins what it is about and the words it has: the cosine of centred
         features and that of tf-idf weights. `by` may be "features" or "words", for one of them
-        alone.
+        alone. Only documents with the `label`, or with one of several, and of a date `since` and
+        `until` are hits; a date is a year, a month, a day or a time, and counts as a whole.
         """
         require_count(n, "TextModel.search", "n")
         require(by in WEIGHTS, "TextModel.search", "by", " or ".join(map(repr, WEIGHTS)), by)
         self._query(text, "search")
-        (found,) = self.search_many([text], n, by=by)
+        (found,) = self.search_many([text], n, by=by, label=label, since=since, until=until)
         return found
 
-    def search_many(self, texts: Sequence[str], n: int = 10, *, by: By = "both") -> list[Hits]:
+    def search_many(
+        self,
+        texts: Sequence[str],
+        n: int = 10,
+        *,
+        by: By = "both",
+        label: str | Sequence[str] = (),
+        since: str = "",
+        until: str = "",
+    ) -> list[Hits]:
         """Search for several texts at once, which takes less time; each as `search` would.
 
         A text without a known word has no hits.
@@ -95,7 +115,8 @@ class Asking:
         store = self.store
         documents = [Document("", text) for text in texts]
         counts = count(documents, self.analysis, vocabulary=self.vocabulary).counts
-        best = store.search(self._features(counts), counts, n, by=by)
+        wanted = _filter(label, since, until)
+        best = store.search(self._features(counts), counts, n, by=by, wanted=wanted)
         answers = []
         for i, text in enumerate(texts):
             own = counts.indices[counts.indptr[i] : counts.indptr[i + 1]]
@@ -104,8 +125,17 @@ class Asking:
             answers.append(Hits(hits, title=repr(text), unknown=self.unknown_words(text)))
         return answers
 
-    def similar(self, id: str, n: int = 10, *, by: By = "both") -> Hits:
-        """Find the n documents most like one of the collection."""
+    def similar(
+        self,
+        id: str,
+        n: int = 10,
+        *,
+        by: By = "both",
+        label: str | Sequence[str] = (),
+        since: str = "",
+        until: str = "",
+    ) -> Hits:
+        """Find the n documents most like one of the collection; as `search` finds them."""
         require_count(n, "TextModel.similar", "n")
         store = self.store
         row = store.row_of(str(id))
@@ -115,7 +145,7 @@ class Asking:
             raise InvalidCorpus(
                 f"The model knows none of the words of document {id!r}: nothing is like it."
             )
-        best = store.similar(own, n, by=by)
+        best = store.similar(own, n, by=by, wanted=_filter(label, since, until))
         first = Best(*(part[0] for part in best))
         return Hits(self._hits(store, first, words.indices, by), title=f"like {id!r}")
 
@@ -178,10 +208,10 @@ class Asking:
         return np.array([unit.activity for unit in self._units], np.float32)
 
     @property
-    def store(self) -> SearchStore:
+    def store(self) -> Store:
         """The collection that is searched, if it was made with the model as it is."""
         if self._store is None:
-            self._store = SearchStore.open(self.store_folder, model=self.fingerprint)
+            self._store = open_store(self.store_folder, model=self.fingerprint)
         return self._store
 
     @property
@@ -203,9 +233,9 @@ class Asking:
         """Tell whether there is a collection, whole or not, of this model and no other."""
         if self._store is not None:
             return True
-        if (self.path is None and self._temporary is None) or not STORE.exists(self.store_folder):
+        if self.path is None and self._temporary is None:
             return False
-        return STORE.open(self.store_folder).content.get("model") == self.fingerprint
+        return model_of_store(self.store_folder) == self.fingerprint
 
     def _features(self, counts: csr_array) -> NDArray[np.float32]:
         return without_unknown(self._light.features(counts), counts)
@@ -226,7 +256,7 @@ class Asking:
             )
         return counts
 
-    def _hits(self, store: SearchStore, best: Best, words: NDArray[Any], by: By) -> Iterator[Hit]:
+    def _hits(self, store: Store, best: Best, words: NDArray[Any], by: By) -> Iterator[Hit]:
         """The documents of one query's best rows; `words` are the columns it was asked with."""
         terms = frozenset(self.vocabulary[k] for k in words.tolist())
         rows, weights = best.rows, WEIGHTS[by]
@@ -238,6 +268,10 @@ class Asking:
             places = self._finder.find(text, terms)
             own = _in_order(places), date, row
             yield Hit(document.id, float(t + w), text, labels, float(t), float(w), *own)
+
+
+def _filter(label: str | Sequence[str], since: str, until: str) -> Filter:
+    return Filter((label,) if isinstance(label, str) else tuple(label), since, until)
 
 
 def _in_order(places: dict[str, list[Span]]) -> tuple[Span, ...]:

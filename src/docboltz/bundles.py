@@ -21,8 +21,8 @@ import re
 import secrets
 import shutil
 import stat
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -325,10 +325,12 @@ class Build:
         self.path = folder / f"build-{secrets.token_hex(8)}"
         """Where to write the files."""
 
-    def publish(self, content: dict[str, Any], *, check: Callable[[], None] | None = None) -> None:
+    def publish(
+        self, content: dict[str, Any], *, guard: AbstractContextManager[None] | None = None
+    ) -> None:
         """Make this build the one in use: all of it is on the disk before the manifest names it.
 
-        `check` may still refuse, at the last moment.
+        `guard` is held while that happens, and may still refuse.
         """
         from docboltz import __version__
 
@@ -341,7 +343,6 @@ class Build:
         draft.write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         for path in (*(self.path / name for name in kind.files), draft, self.path, self._folder):
             sync(path)
-        if check is not None:
-            check()
-        os.replace(draft, self._folder / kind.manifest)  # from here on this is the bundle
+        with guard or nullcontext():
+            os.replace(draft, self._folder / kind.manifest)  # from here on this is the bundle
         sync(self._folder)

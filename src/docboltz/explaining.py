@@ -36,7 +36,7 @@ from docboltz.explanations import (
     WordMatches,
     WordReason,
 )
-from docboltz.search.store import WEIGHTS, By
+from docboltz.search.interface import WEIGHTS, By
 from docboltz.search.vectors import unit_vectors
 from docboltz.topic_verbs import TopicVerbs
 from docboltz.topics.naming import choose_words, scores_of_counts, stems_of

@@ -48,6 +48,7 @@ from docboltz.indexing import (
     count_documents,
     counts_folder,
     look_for_topics,
+    require_store,
     write_store,
 )
 from docboltz.progress import remark
@@ -83,6 +84,7 @@ def fit(
     analysis: TextAnalysis,
     replace: bool,
     restart: bool,
+    store: str | None,
     verbose: bool,
     **limits: Any,
 ) -> Made:
@@ -90,6 +92,8 @@ def fit(
     stream = as_documents(documents, "TextModel.fit")
     out = None if folder is None else Path(folder)
     choose_device(estimator.device, "TextModel.fit")
+    if store is not None:
+        require_store(store)
     if out is not None:
         checkpoint = prepare_folder(out, replace=replace, restart=restart)
         estimator.set_params(checkpoint=checkpoint)
@@ -136,7 +140,7 @@ def fit(
             raise TrainingDiverged(f"{stopped} It is saved in {out}.")
         try:
             folder_of_store = model.make_store_folder()
-            write_store(model, corpus, texts, folder_of_store, verbose=verbose)
+            write_store(model, corpus, texts, folder_of_store, store=store, verbose=verbose)
             look_for_topics(model, verbose=verbose)
         except (DocboltzError, KeyboardInterrupt) as error:
             complete = f"model in {out} is complete; to search its documents, index them again."

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -21,11 +21,20 @@ from docboltz.corpus.parts import remove_parts
 from docboltz.corpus.readers import Documents, as_documents
 from docboltz.corpus.text import TextAnalysis
 from docboltz.corpus.vocabulary import Vocabulary
-from docboltz.errors import InvalidParameter
+from docboltz.errors import InvalidParameter, require
 from docboltz.files import digest
 from docboltz.progress import progress_bar, remark
+from docboltz.search.growing import update_store
+from docboltz.search.interface import Store, open_store
+from docboltz.search.milvus import MILVUS, SCHEME, address_of, connect, manifest_folder
+from docboltz.search.milvus_writer import (
+    build_milvus_store,
+    forget_milvus_store,
+    update_milvus_store,
+)
+from docboltz.search.store import EXACT_DOCUMENTS
 from docboltz.search.writer import Block, build_store
-from docboltz.storage import fingerprint
+from docboltz.storage import MODEL, fingerprint
 
 if TYPE_CHECKING:
     from docboltz.text_model import TextModel
@@ -35,6 +44,8 @@ KEPT_CHARACTERS = 2000
 BLOCK_DOCUMENTS = 16_384
 COUNTS = ".counts"
 """What the folder is called where counts wait, after that of the model."""
+FILES = "files"
+"""Names the store of files in the model's folder, the one that needs nothing else."""
 
 
 class Texts:
@@ -133,14 +144,52 @@ def beside(folder: Path, suffix: str) -> Path:
     return named.parent / f"{named.name}{suffix}"
 
 
-def index_documents(model: TextModel, documents: Any, folder: Path, *, verbose: bool) -> Corpus:
-    """Make `documents` the collection in `folder` that the model searches."""
+def index_documents(
+    model: TextModel,
+    documents: Any,
+    folder: Path,
+    *,
+    append: bool,
+    store: str | None,
+    verbose: bool,
+) -> Corpus:
+    """Make `documents` the collection in `folder` that the model searches, or add them to it."""
     stream = as_documents(documents, "TextModel.index", model.reading)
+    if store is not None:
+        require_store(store)
     how = {"analysis": model.analysis, "vocabulary": model.vocabulary}
     with Texts() as texts, counts_folder(model.path) as counts:
         corpus = count_documents(stream, texts.add, verbose=verbose, folder=counts, **how)
-        write_store(model, corpus, texts, folder, verbose=verbose)
+        if append:
+            _require_own_ids(corpus.ids, open_store(folder, model=model.fingerprint))
+        write_store(model, corpus, texts, folder, append=append, store=store, verbose=verbose)
     return corpus
+
+
+def _require_own_ids(ids: Sequence[str], store: Store) -> None:
+    """Refuse documents that are only numbered, where others have the same numbers already."""
+    first = ids[0] if len(ids) else ""
+    if first not in ("0", "1") or any(id != str(i) for i, id in enumerate(ids, int(first))):
+        return
+    if len(store.rows_of(ids)):
+        raise InvalidParameter(
+            f"The documents to add have no ids but their numbers, from {first}, and would replace "
+            "those of the same numbers.",
+            hint="Name the column of their ids with {id}.",
+            settings=("id",),
+        )
+
+
+def delete_documents(model: TextModel, ids: Iterable[str], folder: Path) -> int:
+    """Take documents out of the collection in `folder`; give how many."""
+    named = isinstance(ids, Iterable) and not isinstance(ids, str)
+    require(named, "TextModel.delete", "ids", "a list of ids", ids)
+    gone = {str(id) for id in ids}
+    store = open_store(folder, model=model.fingerprint)
+    there = {document.id for document in store.documents(store.rows_of(gone))}
+    for id in sorted(gone - there)[:1]:
+        store.row_of(id)  # an error that names it
+    return change_store(model, folder, drop=gone)
 
 
 def look_for_topics(model: TextModel, *, verbose: bool) -> None:
@@ -149,18 +198,35 @@ def look_for_topics(model: TextModel, *, verbose: bool) -> None:
         model.find_topics(replace=True, progress=update)
 
 
-def write_store(
-    model: TextModel, corpus: Corpus, texts: Iterable[str], folder: Path, *, verbose: bool
-) -> None:
-    """Write features, words, ids, labels, dates and texts; centring features sharpens cosines."""
-
-    def check() -> None:
-        """A model that was replaced meanwhile must not be searched by features of another."""
-        if model.path is not None and fingerprint(model.path) != model.fingerprint:
+@contextmanager
+def unreplaced(model: TextModel) -> Iterator[None]:
+    """Hold a saved model as it is: nobody may search it by features of another."""
+    if model.path is None:
+        yield
+        return
+    with MODEL.locked(model.path):
+        if fingerprint(model.path) != model.fingerprint:
             raise InvalidParameter(
                 f"The model in {model.path} was replaced while its documents were indexed.",
                 hint="Index them again.",
             )
+        yield
+
+
+def write_store(
+    model: TextModel,
+    corpus: Corpus,
+    texts: Iterable[str],
+    folder: Path,
+    *,
+    append: bool = False,
+    store: str | None = None,
+    verbose: bool,
+) -> None:
+    """Write features, words, ids, labels, dates and texts; centring features sharpens cosines.
+
+    With `append`, behind the documents that are in the folder; those of the same ids are replaced.
+    """
 
     def blocks() -> Iterator[Block]:
         documents = map(Document, corpus.ids, texts, corpus.labels, corpus.dates)
@@ -171,6 +237,50 @@ def write_store(
             yield Block(features, counts, list(islice(documents, end - begin)))
             update(end, len(corpus))
 
-    F, K, own, mean = model.n_units, len(model.vocabulary), model.fingerprint, model.activity
     with progress_bar("Indexing", "documents", shown=verbose) as update:
-        build_store(folder, F, K, blocks(), model=own, mean=mean, check=check)
+        if append:
+            replaced = change_store(model, folder, drop=corpus.ids, blocks=blocks())
+        else:
+            replaced = 0
+            _write_anew(model, folder, blocks(), store)
+    if verbose and replaced:
+        had = "document has replaced one" if replaced == 1 else "documents have replaced those"
+        remark(f"{replaced:,} {had} of the same id")
+    if verbose and not (opened := open_store(folder)).is_exact:
+        remark(
+            f"{len(opened):,} documents, more than {EXACT_DOCUMENTS:,}: searched by the bits of "
+            "their features first"
+        )
+
+
+def require_store(store: str) -> None:
+    """Refuse, before the work, a store that is none."""
+    if store != FILES:
+        known = store.startswith(SCHEME)
+        expected = f"'{FILES}', '{SCHEME}name.db' or '{SCHEME}http://host:19530'"
+        require(known, "TextModel", "store", expected, store)
+        connect(address_of(store))
+
+
+def _write_anew(model: TextModel, folder: Path, blocks: Iterable[Block], store: str | None) -> None:
+    """Write to the store that is named, or to that which the folder names."""
+    place = manifest_folder(folder)
+    if store is None and MILVUS.exists(place):
+        store = SCHEME + str(MILVUS.open(place).content.get("address"))
+    sizes = model.n_units, len(model.vocabulary)
+    how: Any = {"model": model.fingerprint, "mean": model.activity, "guard": unreplaced(model)}
+    if store is not None and store != FILES:
+        build_milvus_store(folder, store, *sizes, blocks, **how)
+        return
+    build_store(folder, *sizes, blocks, **how)
+    forget_milvus_store(folder)
+
+
+def change_store(
+    model: TextModel, folder: Path, *, drop: Collection[str], blocks: Iterable[Block] = ()
+) -> int:
+    """Leave out documents of these ids, add those of the blocks; give how many were left out."""
+    milvus = MILVUS.exists(manifest_folder(folder))
+    update = update_milvus_store if milvus else update_store
+    guard = unreplaced(model)
+    return update(folder, model=model.fingerprint, drop=drop, blocks=blocks, guard=guard)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import shutil
 import weakref
+from collections.abc import Iterable
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any, Self
@@ -84,6 +85,7 @@ class TextModel(Explaining, MapVerbs):
         estimator: TopicModel | None = None,
         replace: bool = False,
         restart: bool = False,
+        store: str | None = None,
         random_state: int = 0,
         device: str = "auto",
         ray: str | None = None,
@@ -114,6 +116,7 @@ class TextModel(Explaining, MapVerbs):
             instead of units, latent_words, recipe, updates, validation, random_state and device.
         replace : replace a model in the folder.
         restart : start anew instead of going on after an interrupt.
+        store : where documents are kept to be searched; see `index`.
         random_state : the same seed on the same machine gives the same model.
         device : "auto" (CUDA where there is one), "cpu", "cuda".
         ray : do it on a cluster: "local" starts Ray on this machine, "auto" joins the cluster of
@@ -150,6 +153,7 @@ class TextModel(Explaining, MapVerbs):
             "max_df": max_df,
             "replace": replace,
             "restart": restart,
+            "store": store,
             "verbose": verbose,
         }
         own.set_params(verbose=verbose)
@@ -288,22 +292,54 @@ class TextModel(Explaining, MapVerbs):
 
         return read(source, options=self.reading, **options)
 
-    def index(self, documents: Any, *, verbose: bool = False) -> Corpus:
+    def index(
+        self,
+        documents: Any,
+        *,
+        append: bool = False,
+        store: str | None = None,
+        verbose: bool = False,
+    ) -> Corpus:
         """Make documents the collection that is searched; model and topics stay as they are.
 
-        Gives their counts: `len(…)` documents, `.n_empty` of them without a known word.
+        With `append` they join those that are searched already, and replace those of the same ids.
+        Who searches meanwhile finds the collection as it was. `store` is where they are kept:
+        "files", in the model's folder, or in Milvus, "milvus+name.db" or "milvus+http://host:19530"
+        (and a token in the environment variable MILVUS_TOKEN); the model remembers it. Gives the
+        counts of the new ones: `len(…)` documents, `.n_empty` of them without a known word.
         """
         from docboltz.indexing import index_documents, look_for_topics
 
         self.estimator.set_params(verbose=verbose)  # finds a missing device before the work
-        tree = self._own_tree()
-        corpus = index_documents(self, documents, self.make_store_folder(), verbose=verbose)
+        tree, folder = self._own_tree(), self.make_store_folder()
+        append = append and self._has_store()
+        if append and store is not None:
+            raise InvalidParameter(
+                "Documents are added where the others are: 'append' and 'store' exclude each other."
+            )
+        corpus = index_documents(
+            self, documents, folder, append=append, store=store, verbose=verbose
+        )
         self._store = None
         if tree is None:
             look_for_topics(self, verbose=verbose)
         else:
             self._keep(tree.on(self._collection, keep_words=True))
         return corpus
+
+    def delete(self, ids: Iterable[str]) -> int:
+        """Take the documents of these ids out of the collection; give how many there were.
+
+        An id that no document has is an error that names it, and nothing is changed.
+        """
+        from docboltz.indexing import delete_documents
+
+        tree = self._own_tree()
+        n = delete_documents(self, ids, self.store_folder)
+        self._store = None
+        if tree is not None:
+            self._keep(tree.on(self._collection, keep_words=True))
+        return n
 
     def make_store_folder(self) -> Path:
         """Where to write a collection; a temporary folder for a model that is not saved."""

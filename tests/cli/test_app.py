@@ -19,6 +19,7 @@ COMMANDS = (
     "words",
     "transform",
     "index",
+    "delete",
     "serve",
     "perplexity",
     "compare",

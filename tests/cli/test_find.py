@@ -126,3 +126,43 @@ def test_documents_may_hold_anything(docboltz, model, tmp_path):
     assert ":smile: [bold]moon[/bold]" in table
     store = SearchStore.open(model / "search")
     assert store.documents([0])[0].id == "\x1b[31mred"
+
+
+@pytest.mark.parametrize("store", ["files", "milvus"])
+def test_a_collection_is_kept_filtered_added_to_and_taken_from(
+    docboltz, model, corpus, tmp_path, store
+):
+    """The commands as a user types them, on both stores."""
+    where = "files"
+    if store == "milvus":
+        pytest.importorskip("milvus_lite", reason="needs pip install 'docboltz[milvus]'")
+        where = f"milvus+{tmp_path / 'documents.db'}"
+    assert docboltz("index", model, corpus, "--store", where, "-q") == (0, "", "")
+    hits = docboltz("search", model, "the moon", "--label", "sport", "--json").json
+    assert {hit["labels"][0] for hit in hits} == {"sport"}
+    both = ("--label", "sport", "--label", "space")
+    hits = docboltz("similar", model, "space-1", *both, "-k", 99, "--json").json
+    assert {hit["labels"][0] for hit in hits} == {"sport", "space"}
+    assert "label 'chess'" in docboltz("search", model, "moon", "--label", "chess").complaint
+    assert "--since" in docboltz("search", model, "moon", "--since", "soon").complaint
+    more = write_json_lines(
+        tmp_path / "more.jsonl",
+        [{"id": f"new-{i}", "text": "A rocket to the moon.", "date": f"201{i}-05"} for i in (3, 4)]
+        + [{"id": "sport-1", "text": "Another moon."}],
+    )
+    said = docboltz("index", model, more, "--append").err
+    assert "1 document has replaced one of the same id" in said
+    assert f"{N_DOCUMENTS + 2} documents can be searched in {model}" in said
+    dated = ("search", model, "moon", "--json", "--since", "2013")
+    assert {hit["id"] for hit in docboltz(*dated).json} == {"new-3", "new-4"}
+    assert [hit["id"] for hit in docboltz(*dated, "--until", "2013-05").json] == ["new-3"]
+    said = docboltz("delete", model, "new-3", "sport-1").err
+    assert said == f"2 documents deleted, {N_DOCUMENTS} can be searched in {model}\n"
+    (tmp_path / "ids.txt").write_text("new-4\n\n")
+    told = docboltz("delete", model, "--file", tmp_path / "ids.txt", "--json").json
+    assert (told["deleted"], told["documents"]) == (1, N_DOCUMENTS - 1)
+    assert "No document has the id 'new-4'" in docboltz("delete", model, "new-4").complaint
+    assert "Name the ids" in docboltz("delete", model).complaint
+    hits = docboltz("search", model, "moon", "-k", 99, "--json").json
+    assert len(hits) == N_DOCUMENTS - 1
+    assert "1 document" not in docboltz("topics", model).err

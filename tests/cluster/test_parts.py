@@ -10,7 +10,7 @@ import pytest
 from pyarrow import parquet
 
 import docboltz
-from docboltz.cluster.parts import STAMP, Job, _state, jobs_of, stamp_of
+from docboltz.cluster.parts import STAMP, Job, jobs_of, stamp_of
 from docboltz.errors import InvalidCorpus
 
 
@@ -51,14 +51,3 @@ def test_a_file_that_is_gone_is_named(tmp_path: Path) -> None:
     file.unlink()
     with pytest.raises(InvalidCorpus, match=r"a\.csv.* could not be read"):
         jobs_of(parts, tmp_path, None)
-
-
-def test_a_file_elsewhere_has_a_state_too() -> None:
-    fsspec = pytest.importorskip("fsspec", reason="needs fsspec")
-    url, states = "memory://docboltz-parts/a.csv", []
-    for text in (b"one", b"other"):
-        with fsspec.open(url, "wb") as stream:
-            stream.write(text)
-        states.append(_state(url))
-    assert states[0] != states[1]
-    assert _state(url) == states[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from scipy.sparse import csr_array
 from docboltz.bundles import Fingerprint
 from docboltz.corpus.document import Document
 from docboltz.files import digest
+from docboltz.search.milvus import MilvusStore
+from docboltz.search.milvus_writer import build_milvus_store
 from docboltz.search.store import SearchStore
 from docboltz.search.writer import Block, build_store
 
@@ -37,10 +40,25 @@ def write(
 ) -> None:
     features = np.asarray(features)
     counts = random_counts(len(features)) if counts is None else csr_array(counts)
+    blocks = blocks_of(features, counts, block)
+    build_store(path, features.shape[1], counts.shape[1], blocks, model=model, mean=mean)
+
+
+def blocks_of(features: np.ndarray, counts: csr_array, block: int = 7) -> Iterator[Block]:
     documents = [Document(f"d{i}", f"text of d{i}", (f"d{i}", "x")) for i in range(len(features))]
     parts = (slice(begin, begin + block) for begin in range(0, len(features), block))
-    blocks = (Block(features[part], counts[part], documents[part]) for part in parts)
-    build_store(path, features.shape[1], counts.shape[1], blocks, model=model, mean=mean)
+    return (Block(features[part], counts[part], documents[part]) for part in parts)
+
+
+def milvus_store_of(
+    path: Path, address: str, features: Any, counts: Any = None, *, mean: Any = None
+) -> Any:
+    """The same in Milvus."""
+    features = np.asarray(features)
+    counts = random_counts(len(features)) if counts is None else csr_array(counts)
+    blocks, sizes = blocks_of(features, counts, 30), (features.shape[1], counts.shape[1])
+    build_milvus_store(path, address, *sizes, blocks, model="m", mean=mean)
+    return MilvusStore.open(path, model="m")
 
 
 def store_of(path: Path, features: Any, counts: Any = None, **options: Any) -> SearchStore:

@@ -12,8 +12,8 @@ from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 
 from docboltz.search import nearest as module
+from docboltz.search.interface import WEIGHTS
 from docboltz.search.nearest import Best, Queries, nearest
-from docboltz.search.store import WEIGHTS
 from docboltz.search.vectors import unit_vectors
 from docboltz.search.words import WordIndex
 from tests.search.stores import random_counts
@@ -286,21 +286,4 @@ def test_rows_that_are_no_unit_vectors_are_found(
     unit[row] = value
     queries = Queries(unit_vectors(np.ones((3, 8), np.float32), None), words.vectors(counts[:3]))
     with pytest.raises(FloatingPointError, match="features"):
-        nearest(unit, words, queries, k, np.empty(0, np.int64), WEIGHTS[by])
-
-
-@pytest.mark.parametrize("by", ["words", "both"])
-@pytest.mark.parametrize("value", [np.nan, 7.0])
-@pytest.mark.parametrize("k", [1, 50])
-@pytest.mark.usefixtures("small_steps")
-def test_words_that_are_no_unit_vectors_are_found(
-    vectors: np.ndarray, counts: csr_array, value: float, k: int, by: str
-) -> None:
-    unit, words = unit_vectors(vectors, None), WordIndex.of(counts)
-    words.weights[words.starts[17] : words.starts[18]] = value
-    for k_ in words.columns[words.starts[17] : words.starts[18]]:
-        entries = slice(words.word_starts[k_], words.word_starts[k_ + 1])
-        words.row_weights[entries][words.rows[entries] == 17] = value
-    queries = Queries(unit[[17]], words.vectors(counts[[17]]))
-    with pytest.raises(FloatingPointError, match="weights of words"):
         nearest(unit, words, queries, k, np.empty(0, np.int64), WEIGHTS[by])

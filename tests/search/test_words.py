@@ -12,7 +12,8 @@ from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 from sklearn.feature_extraction.text import TfidfTransformer
 
-from docboltz.search.words import DTYPES, FILES, WordIndex
+from docboltz.search import words as module
+from docboltz.search.words import DTYPES, FILES, WordIndex, WordWriter
 from tests.search.stores import N_WORDS, random_counts
 
 many_examples = settings(max_examples=100, deadline=None)
@@ -108,7 +109,7 @@ def test_it_comes_back_as_it_went_in(tmp_path: Path, n: int) -> None:
     counts = csr_array((n, N_WORDS), dtype=np.int64) if n == 1 else random_counts(n)
     saved = WordIndex.of(counts)
     saved.save(tmp_path)
-    assert {file.name for file in tmp_path.iterdir()} == set(FILES)
+    assert {file.name for file in tmp_path.iterdir()} == set(FILES.values())
     loaded = WordIndex.load(tmp_path, n, N_WORDS)
     for name in DTYPES:
         np.testing.assert_array_equal(getattr(loaded, name), getattr(saved, name))
@@ -117,3 +118,19 @@ def test_it_comes_back_as_it_went_in(tmp_path: Path, n: int) -> None:
     for wrong in ((n + 1, N_WORDS), (n, N_WORDS + 1), (n - 1, N_WORDS)):
         with pytest.raises(ValueError, match="words are not those of"):
             WordIndex.load(tmp_path, *wrong)
+
+
+@pytest.mark.parametrize("entries", [1, 5, 1000])
+def test_words_written_block_by_block_are_those_of_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entries: int
+) -> None:
+    monkeypatch.setattr(module, "ENTRIES_AT_ONCE", entries)
+    counts = random_counts(100)
+    counts = csr_array(np.where(np.arange(100)[:, None] % 9 == 0, 0, counts.toarray()))
+    with WordWriter(tmp_path, N_WORDS) as writer:
+        for begin in range(0, 100, 13):
+            writer.append(counts[begin : begin + 13])
+        writer.finish()
+    written, usual = WordIndex.load(tmp_path, 100, N_WORDS), WordIndex.of(counts)
+    for name in DTYPES:
+        np.testing.assert_array_equal(getattr(written, name), getattr(usual, name))

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -196,10 +197,12 @@ def test_a_refusal_at_the_last_moment_keeps_the_old_store(
     write(tmp_path, vectors, model="old")
     before = names(tmp_path)
 
-    def refuse() -> None:
+    @contextmanager
+    def refusing() -> Iterator[None]:
         raise InvalidParameter("The model was replaced.")
+        yield
 
     with pytest.raises(InvalidParameter, match="was replaced"):
-        build_store(tmp_path, 2, 3, [A], model="new", check=refuse)
+        build_store(tmp_path, 2, 3, [A], model="new", guard=refusing())
     assert names(tmp_path) == before
     assert SearchStore.open(tmp_path).model == "old"

@@ -21,8 +21,8 @@ from docboltz.progress import printable
 
 INTERRUPTED = 130  # what a shell reports for a command that Ctrl-C ended
 COMMANDS = (
-    "fit", "explore", "topics", "search", "similar", "words", "transform", "index", "serve",
-    "perplexity", "compare", "tune", "datasets", "demo", "reproduce",
+    "fit", "explore", "topics", "search", "similar", "words", "transform", "index", "delete",
+    "serve", "perplexity", "compare", "tune", "datasets", "demo", "reproduce",
 )  # fmt: skip
 MODULES = {"search": "find", "similar": "find"}
 """Where a command is that has no module of its own name."""

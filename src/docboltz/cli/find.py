@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
 from docboltz.cli import options
+from docboltz.cli.options import option
 from docboltz.cli.output import print_answer, print_json, remark, remark_unknown
+
+
+def filters(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--label, --since and --until: which documents may be hits."""
+    label = option(
+        "--label", "Only documents with this label; repeat it for several.", (), multiple=True
+    )
+    since = option("--since", "Only documents of this date or later, such as 2013-08.", "")
+    until = option("--until", "Only documents of this date or earlier.", "")
+    return label(since(until(command)))
 
 
 @click.command()
@@ -18,15 +30,16 @@ from docboltz.cli.output import print_answer, print_json, remark, remark_unknown
 )
 @options.top(10)
 @options.by
+@filters
 @options.as_json
-def search(model: Path, text: tuple[str, ...], top: int, by: Any, json: bool) -> None:
+def search(model: Path, text: tuple[str, ...], top: int, json: bool, **how: Any) -> None:
     """Find the documents that answer a text best, by what they are about and the words they have.
 
     Example:  docboltz search model "problems installing a graphics driver"
     """
     from docboltz.text_model import TextModel
 
-    _show(TextModel.open(model).search(" ".join(text), top, by=by), json)
+    _show(TextModel.open(model).search(" ".join(text), top, **how), json)
 
 
 @click.command()
@@ -34,15 +47,16 @@ def search(model: Path, text: tuple[str, ...], top: int, by: Any, json: bool) ->
 @click.argument("document_id", metavar="ID", help="Id of a document of the collection.")
 @options.top(10)
 @options.by
+@filters
 @options.as_json
-def similar(model: Path, document_id: str, top: int, by: Any, json: bool) -> None:
+def similar(model: Path, document_id: str, top: int, json: bool, **how: Any) -> None:
     """Find the documents most like one of the collection.
 
     Example:  docboltz similar model 42
     """
     from docboltz.text_model import TextModel
 
-    _show(TextModel.open(model).similar(document_id, top, by=by), json)
+    _show(TextModel.open(model).similar(document_id, top, **how), json)
 
 
 def _show(hits: Any, json: bool) -> None:
@@ -52,4 +66,4 @@ def _show(hits: Any, json: bool) -> None:
     elif hits:
         print_answer(hits)
     else:
-        remark("No document has any of these words.")
+        remark("No document that may be a hit has any of these words.")

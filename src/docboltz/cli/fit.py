@@ -29,6 +29,7 @@ from docboltz.errors import FewDocumentsWarning
     "--validation", "Share of documents to hold out, to choose by.", 0, click.FloatRange(0, 0.9)
 )
 @flag("--restart", "Start anew instead of going on after an interrupt.")
+@options.store
 @options.seed
 @options.ray
 @option("--workers", "Processes of the cluster that train together.", 1, options.COUNT)

@@ -1,4 +1,4 @@
-"""docboltz index: another collection to search."""
+"""docboltz index: another collection to search, or more documents for the one that is."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from docboltz.cli import options
+from docboltz.cli.options import flag
 from docboltz.cli.output import as_json, count_of, print_json, remark
 from docboltz.cli.reading import reads_corpus
 
@@ -15,9 +16,13 @@ from docboltz.cli.reading import reads_corpus
 @reads_corpus
 @click.command()
 @options.model_folder
+@flag("--append", "Add to the collection; documents of the same ids are replaced.")
+@options.store
 @options.usual
-def index(model: Path, corpus: dict[str, Any], device: str, quiet: bool, json: bool) -> None:
-    """Make another collection the one that is searched; the model stays as it is.
+def index(
+    model: Path, corpus: dict[str, Any], device: str, quiet: bool, json: bool, **how: Any
+) -> None:
+    """Make another collection the one that is searched, or add to it; the model stays as it is.
 
     Columns are those the model was trained with, unless others are named.
 
@@ -27,8 +32,9 @@ def index(model: Path, corpus: dict[str, Any], device: str, quiet: bool, json: b
 
     text_model = TextModel.open(model, device=device)
     documents = text_model.read(**corpus)
-    indexed = text_model.index(documents, verbose=not quiet)
+    indexed = text_model.index(documents, **how, verbose=not quiet)
     if json:
         print_json({"model": str(model), **as_json(documents, indexed)})
     else:
-        remark(f"{count_of(len(indexed), 'document')} can be searched in {model}", quiet=quiet)
+        n = len(text_model.store)
+        remark(f"{count_of(n, 'document')} can be searched in {model}", quiet=quiet)

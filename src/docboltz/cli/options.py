@@ -44,6 +44,11 @@ updates = option(
     type=COUNT,
 )
 ray = option("--ray", "On a cluster: local, auto or its address. See the guide on clusters.")
+store = option(
+    "--store",
+    "Where documents are kept to be searched: files (in the model's folder), milvus+name.db or "
+    "milvus+http://host:19530.",
+)
 by = option(
     "--by", "What a document's score counts.", "both", click.Choice(("both", "features", "words"))
 )

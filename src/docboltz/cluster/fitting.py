@@ -33,7 +33,7 @@ from docboltz.fitting import (
     too_few_documents,
     warn_of_language,
 )
-from docboltz.indexing import look_for_topics, write_store
+from docboltz.indexing import look_for_topics, require_store, write_store
 from docboltz.progress import remark
 from docboltz.storage import CHECKPOINT, load_model, save_model
 from docboltz.topic_verbs import FOLDER
@@ -57,6 +57,7 @@ def fit(
     replace: bool,
     restart: bool,
     verbose: bool,
+    store: str | None = None,
     **limits: Any,
 ) -> Made:
     """Do the work of `TextModel.fit` on a cluster."""
@@ -65,6 +66,8 @@ def fit(
     require(folder is not None, "TextModel.fit", "folder", expected, folder)
     assert folder is not None
     out = Path(folder).absolute()  # where tasks run, the working folder is another
+    if store is not None:
+        require_store(store)
     stream = as_documents(documents, "TextModel.fit")
     parts = stream.parts()
     estimator.set_params(checkpoint=prepare_folder(out, replace=replace, restart=restart))
@@ -90,7 +93,7 @@ def fit(
             text = describe_text(stream, analysis, vocabulary, ())
             if verbose:
                 remark("Indexing and finding topics.")
-            _finish_on_cluster(cls, out, scratch / "trained", text, corpus)
+            _finish_on_cluster(cls, out, scratch / "trained", text, corpus, store)
     except KeyboardInterrupt:
         raise KeyboardInterrupt("the same call goes on where this one stopped.") from None
     CHECKPOINT.remove(checkpoint_folder(out))  # not before the model is on disk
@@ -132,7 +135,12 @@ def _finish_on_cluster(cls: type[Made], *arguments: Any) -> None:
 
 
 def finish(
-    cls: type[Made], out: Path, trained: Path, text: dict[str, Any], corpus: CountedCorpus
+    cls: type[Made],
+    out: Path,
+    trained: Path,
+    text: dict[str, Any],
+    corpus: CountedCorpus,
+    store: str | None,
 ) -> None:
     """Make the trained estimator a model of text, save and index it, and find its topics."""
     arrays, settings = load_model(trained)
@@ -143,5 +151,6 @@ def finish(
     save_model(out, arrays, settings)
     TOPICS.remove(out / FOLDER)  # of the model that was there
     model = cls(arrays, settings, path=out, estimator=estimator)
-    write_store(model, counted, corpus.texts, model.make_store_folder(), verbose=False)
+    where = model.make_store_folder()
+    write_store(model, counted, corpus.texts, where, store=store, verbose=False)
     look_for_topics(model, verbose=False)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
-from docboltz.search.store import By
+from docboltz.search.interface import By
 
 MOST_AT_ONCE = 8
 """Questions of a batch: more would save little, and the first would wait for the last."""

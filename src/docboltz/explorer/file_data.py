@@ -19,10 +19,9 @@ from scipy.sparse import csr_array
 from docboltz import __version__
 from docboltz.corpus.document import Document
 from docboltz.explorer.snapshot import Snapshot
-from docboltz.explorer.stored_counts import stored_counts
 from docboltz.explorer.word_table import cutting, word_table
 from docboltz.model.latent_words import policy_to_dict
-from docboltz.search.store import WEIGHTS
+from docboltz.search.interface import WEIGHTS
 from docboltz.text_model import TextModel
 from docboltz.topics.naming import stems_of
 
@@ -54,7 +53,7 @@ def file_data(model: TextModel, characters: int) -> tuple[dict[str, Any], Arrays
     snapshot, light, tree = Snapshot(model), model._light, model.tree
     documents = model.store.documents(range(len(model.store)))
     table = word_table(model.analysis, model.vocabulary, (each.text for each in documents))
-    counts = stored_counts(model.store, model._features)
+    counts = model.store.words.counted()
     content = {
         "collection": {
             **snapshot.collection,

@@ -19,7 +19,7 @@ from docboltz.answers import Hit, Hits, Topic
 from docboltz.errors import InvalidCorpus, InvalidParameter
 from docboltz.explaining import topic_or_none
 from docboltz.explanations import Reasons
-from docboltz.search.store import By
+from docboltz.search.interface import By
 from docboltz.text_model import TextModel
 
 NONE = 65535

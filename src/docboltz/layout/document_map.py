@@ -12,7 +12,7 @@ from docboltz.bundles import Bundle
 from docboltz.files import StrPath
 from docboltz.layout.coordinates import Progress, interpolate, lay_out
 from docboltz.layout.neighbours import Neighbours, nearest
-from docboltz.search.store import SearchStore
+from docboltz.search.interface import Store
 from docboltz.search.vectors import Floats
 from docboltz.storage import PARAMETERS, load_model, save_model
 
@@ -49,7 +49,7 @@ class DocumentMap:
     """Build of the collection."""
 
     @classmethod
-    def make(cls, store: SearchStore, *, seed: int, progress: Progress) -> DocumentMap:
+    def make(cls, store: Store, *, seed: int, progress: Progress) -> DocumentMap:
         """Lay out a collection."""
         keys, positions = keys_of(store), _nowhere(len(store))
         some = np.flatnonzero(keys)
@@ -61,7 +61,7 @@ class DocumentMap:
             positions[some] = laid[place[same]]
         return cls(positions, keys, store.opened.build)
 
-    def on(self, store: SearchStore) -> DocumentMap | None:
+    def on(self, store: Store) -> DocumentMap | None:
         """The same map of another collection: known documents stay, new ones are placed among them.
 
         None if too many are new.
@@ -78,7 +78,7 @@ class DocumentMap:
         positions[new] = placed.place(np.asarray(store.features[new]), store)
         return placed
 
-    def place(self, vectors: Floats, store: SearchStore) -> Floats:
+    def place(self, vectors: Floats, store: Store) -> Floats:
         """Where new documents lie, by their unit vectors: (Q, 2)."""
         placed = _nowhere(len(vectors))
         out = np.flatnonzero(np.isnan(self.positions[:, 0]))
@@ -118,7 +118,7 @@ class DocumentMap:
             return cls(positions, keys, str(content["store"]))
 
 
-def keys_of(store: SearchStore) -> Keys:
+def keys_of(store: Store) -> Keys:
     """What tells documents from others by their features: (n,). 0 for those without a known word.
 
     Of features in steps of a thousandth: the last bits of the same document's features depend on

@@ -12,7 +12,7 @@ import json
 import mmap
 import re
 import zlib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack
 from functools import lru_cache, partial
 from pathlib import Path
@@ -57,6 +57,15 @@ class DocumentWriter(ExitStack):
             self._end += len(line)
             records.append((self._end, _hashed(document.id), zlib.crc32(line)))
         self._records.write(np.array(records, RECORD).tobytes())
+
+    def copy(self, stored: StoredDocuments, rows: Rows) -> None:
+        """Add documents of another collection at the end, as they are there."""
+        records, lines = stored.raw(rows)
+        lengths = np.array([len(line) for line in lines], np.int64)
+        records["end"] = self._end + np.cumsum(lengths)
+        self._end += int(lengths.sum())
+        self._lines.write(b"".join(lines))
+        self._records.write(records.tobytes())
 
 
 class StoredDocuments:
@@ -114,6 +123,37 @@ class StoredDocuments:
             return None
         rows = np.flatnonzero(self._records["id"] == _hashed(id)).tolist()
         return next((row for row in rows if self._document(row).id == id), None)
+
+    def rows_of(self, ids: Collection[str]) -> Rows:
+        """Rows of the documents that have these ids, in order; ids that nobody has are no fault."""
+        asked = np.array([_hashed(id) for id in ids if is_text(id)], np.uint64)
+        rows = np.flatnonzero(np.isin(self._records["id"], asked))
+        own = self._ids(rows)
+        known = set(ids)
+        return rows[[id in known for id in own]] if len(rows) else rows
+
+    def repeated(self) -> str | None:
+        """An id that two documents have, if there is one."""
+        hashes = np.sort(self._records["id"])
+        twice = np.unique(hashes[1:][hashes[1:] == hashes[:-1]])
+        if not len(twice):
+            return None
+        seen: set[str] = set()
+        for id in self._ids(np.flatnonzero(np.isin(self._records["id"], twice))):
+            if id in seen:
+                return id
+            seen.add(id)
+        return None
+
+    def raw(self, rows: Rows) -> tuple[NDArray[Any], list[bytes]]:
+        """Records, a copy, and lines of these rows."""
+        ends = self._records["end"]
+        begins = np.where(rows > 0, ends[rows - 1], 0).tolist()
+        spans = zip(begins, ends[rows].tolist(), strict=True)
+        return self._records[rows], [self._lines[begin:end] for begin, end in spans]
+
+    def _ids(self, rows: Rows) -> Iterator[str]:
+        return (_read(self._records, self._lines, row).id for row in rows.tolist())
 
     def save(self, folder: Path) -> None:
         """Write both files again."""

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from docboltz.search.codes import Codes, codes_of
 from docboltz.search.vectors import Floats
 from docboltz.search.words import Rows, WordIndex
 
@@ -27,6 +28,8 @@ QUERIES_AT_ONCE = 256
 # all of them and is too small for threads. For 20,000 rows of 128 and 8 queries on two busy cores
 # that took 2 ms where the product of matrices took 3 ms on one thread and 14 ms on two.
 FEW_QUERIES, FEW_NUMBERS, NUMBERS_AT_ONCE = 16, 1 << 23, 1 << 18
+CANDIDATES = 1000
+"""Documents that bits find for a query, and whose features decide."""
 ROWS_AT_ONCE = 8192  # in float64: equal documents may bring all rows there
 
 
@@ -67,9 +70,9 @@ def nearest(
     """Find the k documents of the highest scores for each query.
 
     X is (n, F), unit vectors or zeros. Equal scores come in the order of the rows. Rows in
-    `excluded` are left out; k is cut to the number of the others. Where features count for nothing,
-    documents that share no word with the query are no hits: their rows are -1. A query's answer
-    has the same bits in any batch and on any number of threads.
+    `excluded`, in order, are left out; k is cut to the number of the others. Where features count
+    for nothing, documents that share no word with the query are no hits: their rows are -1. A
+    query's answer has the same bits in any batch and on any number of threads.
 
     FloatingPointError tells that a document's features or words are no unit vector.
     """
@@ -112,8 +115,8 @@ def _fill(
                 rough += _products(of_features, block)
             else:
                 rough[rough == 0] = -np.inf  # only documents that share a word
-        out = excluded[(excluded >= begin) & (excluded < begin + len(block))]
-        rough[:, out - begin] = -np.inf
+        first, last = np.searchsorted(excluded, (begin, begin + len(block)))
+        rough[:, excluded[first:last] - begin] = -np.inf
         for i, score in enumerate(rough):
             low = float(scores[i, -1])
             if np.count_nonzero(score > low) > k:  # as a rule in the first block only
@@ -121,13 +124,56 @@ def _fill(
             # NaN comes along, for the exact cosines to find.
             rows = begin + np.flatnonzero(~(score < low - margin))
             if len(rows):
-                features, shared = _exact(X, words, queries, i, rows, weights)
+                features, shared = exact_cosines(X, words, queries, i, rows, weights)
                 exact = weights.features * features + weights.words * shared
                 found = np.concatenate([scores[i], exact])
                 order = np.argsort(-found, kind="stable")[:k]
                 scores[i] = found[order]
                 for whole, more in zip(best, (rows, features, shared), strict=True):
                     whole[i] = np.concatenate([whole[i], more])[order]
+
+
+def nearest_by_codes(
+    X: Floats,
+    codes: Codes,
+    words: WordIndex,
+    queries: Queries,
+    k: int,
+    excluded: Rows,
+    weights: Weights,
+) -> Best:
+    """As `nearest`, of the documents whose bits and words look best; `excluded` is in order.
+
+    Scores are exact, as are the best of a collection of no more documents than `CANDIDATES`. How
+    many of the best are missed in a large one is measured in docs/lab/search.md.
+    """
+    k = min(k, len(X) - len(excluded))
+    Q, n = len(queries.features), max(CANDIDATES, 4 * k)
+    best = Best(np.full((Q, k), -1, np.int64), np.zeros((Q, k)), np.zeros((Q, k)))
+    asked = codes_of(queries.features)
+    for i in range(Q if k else 0):
+        of_words = None
+        if weights.words:
+            of_words = words.scores(queries.words[[i]] * np.float32(weights.words))[0]  # (n,)
+        rows = codes.likely(asked[i], n, weights.features, of_words, excluded)
+        found = exact_cosines(X, words, queries, i, rows, weights)
+        scores = weights.features * found[0] + weights.words * found[1]
+        order = np.argsort(-scores, kind="stable")[:k]
+        for whole, part in zip(best, (rows, *found), strict=True):
+            whole[i] = part[order]
+    return best
+
+
+def without_own(found: Best, own: Rows, k: int) -> Best:
+    """The k best of k + 1 for documents of the collection, (Q,): none is among its own hits."""
+    is_own = found.rows == own[:, None]
+    n = found.rows.shape[1]
+    if is_own.any(1).all():  # else some are left out by a filter, or k equal ones came before them
+        n -= 1
+    last = np.argsort(is_own, axis=1, kind="stable")[:, : min(k, n)]
+    rows = np.where(is_own, -1, found.rows)
+    rows, features, words = (np.take_along_axis(x, last, 1) for x in (rows, *found[1:]))
+    return Best(rows, features, words)
 
 
 def _products(queries: Floats, X: Floats) -> Floats:
@@ -152,7 +198,7 @@ def _reached(scores: Floats, k: int) -> float:
     return float(np.partition(scores, len(scores) - k)[len(scores) - k])
 
 
-def _exact(
+def exact_cosines(
     X: Floats, words: WordIndex, queries: Queries, i: int, rows: Rows, weights: Weights
 ) -> tuple[Cosines, Cosines]:
     """Cosines of features and of words in float64, of a query with some documents."""

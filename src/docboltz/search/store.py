@@ -5,8 +5,8 @@ A folder of `store.json` and a build with the files that `search.writer` names.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,23 +16,18 @@ from docboltz.bundles import Fingerprint, Opened
 from docboltz.corpus.document import Document
 from docboltz.errors import InvalidParameter, require, require_count
 from docboltz.files import StrPath
+from docboltz.search.codes import Codes
 from docboltz.search.documents import StoredDocuments
-from docboltz.search.nearest import Best, Queries, Weights, nearest
+from docboltz.search.filters import ANY, Filter, StoredFilters, require_known
+from docboltz.search.interface import WEIGHTS, By, checked_mean, checked_rows
+from docboltz.search.nearest import Best, Queries, nearest, nearest_by_codes, without_own
 from docboltz.search.vectors import Floats, checked_vectors, unit_vectors
 from docboltz.search.words import Rows, WordIndex
 from docboltz.search.writer import FEATURES, STORE
 
-By = Literal["both", "features", "words"]
-
-WORDS_PER_FEATURE_COSINE = 0.3
-"""What the words' cosine counts for beside that of features. Chosen on validation documents of
-seven collections, whole ones and three or six of their words as queries:
-benchmarks/search_score.py."""
-WEIGHTS: dict[str, Weights] = {
-    "both": Weights(1 / (1 + WORDS_PER_FEATURE_COSINE), 1 - 1 / (1 + WORDS_PER_FEATURE_COSINE)),
-    "features": Weights(1.0, 0.0),
-    "words": Weights(0.0, 1.0),
-}
+EXACT_DOCUMENTS = 1_000_000
+"""Up to so many documents a query is compared with all, a fifth of a second of work; in larger
+collections with the bits of all, and with the features of the best of them."""
 
 
 class SearchStore:
@@ -68,7 +63,7 @@ class SearchStore:
             shape = (self.n_documents, self.n_features)
             if opened.files[FEATURES].bytes != 4 * shape[0] * shape[1]:
                 raise STORE.damaged(self.path, f"{FEATURES} is not of {shape[0]:,} documents")
-            self.mean = None if content["mean"] is None else _mean(content["mean"], shape[1])
+            self.mean = checked_mean(content["mean"], shape[1])
             """What was subtracted from documents, and is from queries: (F,)."""
             self.features: Floats = np.memmap(
                 opened.file(FEATURES), dtype="<f4", mode="r", shape=shape
@@ -76,7 +71,10 @@ class SearchStore:
             """Unit vectors of the documents, centred if there is a mean, memory-mapped: (n, F)."""
             folder = opened.folder / opened.build
             self.words = WordIndex.load(folder, self.n_documents, self.n_words)
-            self._documents = StoredDocuments(folder, self.n_documents)
+            self.codes = Codes(folder, self.n_documents, self.n_features)
+            """Their bits."""
+            self.stored = StoredDocuments(folder, self.n_documents)
+            self.filters = StoredFilters(folder, self.n_documents)
         self.wordless: Rows = np.flatnonzero(self.words.n_words() == 0)
         """Rows of documents without a word of the vocabulary: never a hit."""
 
@@ -102,7 +100,13 @@ class SearchStore:
         return self.n_documents
 
     def __repr__(self) -> str:
-        return f"SearchStore({len(self):,} documents, in {str(self.path)!r})"
+        how = "exact" if self.is_exact else "by bits, then exact"
+        return f"SearchStore({len(self):,} documents, {how}, in {str(self.path)!r})"
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every document is compared, or in a large collection the bits of every one."""
+        return self.n_documents <= EXACT_DOCUMENTS
 
     @property
     def n_wordless(self) -> int:
@@ -118,8 +122,8 @@ class SearchStore:
             return
         with STORE.saving(folder) as build:
             (build.path / FEATURES).write_bytes(self.features.data)
-            self.words.save(build.path)
-            self._documents.save(build.path)
+            for part in (self.codes, self.words, self.stored, self.filters):
+                part.save(build.path)
             for name, recorded in self.opened.files.items():
                 if Fingerprint.of(build.path / name) != recorded:
                     raise STORE.damaged(self.path, f"{name} was changed after it was saved")
@@ -137,14 +141,15 @@ class SearchStore:
         *,
         by: By = "both",
         exclude_rows: ArrayLike = (),
+        wanted: Filter = ANY,
     ) -> Best:
         """The k best documents for each query: rows and both cosines, (Q, k), best first.
 
         Queries are features as the model gives them, (Q, F), and word counts, (Q, K). Equal scores
-        come in the order of the rows. Rows in `exclude_rows` and documents without a known word are
-        left out, and k is cut to the number of the others. By words alone, a place no document
-        takes has the row -1. A query's answer has the same bits in any batch and on any number of
-        threads.
+        come in the order of the rows. Rows in `exclude_rows`, documents that are not `wanted` and
+        those without a known word are left out, and k is cut to the number of the others. By words
+        alone, a place no document takes has the row -1. A query's answer has the same bits in any
+        batch and on any number of threads.
         """
         require_count(k, "SearchStore.search", "k")
         vectors = checked_vectors(features, self.n_features, "SearchStore.search", "features")
@@ -153,20 +158,15 @@ class SearchStore:
         require(counts.shape == shape, "SearchStore.search", "counts", expected, counts.shape)
         excluded = self._checked_rows(exclude_rows, "search", "exclude_rows")
         queries = Queries(unit_vectors(vectors, self.mean), self.words.vectors(counts))
-        return self._nearest(queries, k, excluded, by)
+        return self._nearest(queries, k, excluded, by, wanted)
 
-    def similar(self, rows: ArrayLike, k: int, *, by: By = "both") -> Best:
+    def similar(self, rows: ArrayLike, k: int, *, by: By = "both", wanted: Filter = ANY) -> Best:
         """As `search`, for documents of the collection; none is among its own hits."""
         require_count(k, "SearchStore.similar", "k")
         own = self._checked_rows(rows, "similar", "rows")
         queries = Queries(np.array(self.features[own]), self.words_of(own))
-        found = self._nearest(queries, k + 1, own[:0], by)
-        if not found.rows.shape[1]:  # no document has a known word
-            return found
-        others = found.rows != own[:, None]
-        others[others.all(1), -1] = False  # more than k equal to it came before it
-        shape = (len(own), found.rows.shape[1] - 1)
-        return Best(*(part[others].reshape(shape) for part in found))
+        found = self._nearest(queries, k + 1, own[:0], by, wanted)
+        return without_own(found, own, k)
 
     def words_of(self, rows: ArrayLike) -> csr_array:
         """tf-idf weights of documents of the collection: (len(rows), K)."""
@@ -178,7 +178,7 @@ class SearchStore:
         """Id, labels, date and text of each of the rows, in their order."""
         own = self._checked_rows(rows, "documents", "rows")
         with STORE.trusting(self.path):
-            return self._documents.take(own)
+            return self.stored.take(own)
 
     def labels_and_dates(self) -> tuple[list[tuple[str, ...]], list[str]]:
         """Labels and date of every document, in the order of the rows; reads past the texts."""
@@ -187,12 +187,12 @@ class SearchStore:
     @cached_property
     def _labels_and_dates(self) -> tuple[list[tuple[str, ...]], list[str]]:
         with STORE.trusting(self.path):
-            return self._documents.labels_and_dates()
+            return self.stored.labels_and_dates()
 
     def row_of(self, id: str) -> int:
         """The row of the document with this id."""
         with STORE.trusting(self.path):
-            row = self._documents.row_of(id)
+            row = self.stored.row_of(id)
         if row is None:
             some = ", ".join(repr(hit.id) for hit in self.documents(range(min(3, len(self)))))
             raise InvalidParameter(
@@ -201,27 +201,27 @@ class SearchStore:
             )
         return row
 
-    def _nearest(self, queries: Queries, k: int, excluded: Rows, by: By) -> Best:
+    def rows_of(self, ids: Collection[str]) -> Rows:
+        """Rows of the documents that have one of these ids, in order."""
+        with STORE.trusting(self.path):
+            return self.stored.rows_of(ids)
+
+    def _nearest(self, queries: Queries, k: int, excluded: Rows, by: By, wanted: Filter) -> Best:
         require(by in WEIGHTS, "SearchStore", "by", " or ".join(map(repr, WEIGHTS)), by)
-        left_out = np.union1d(excluded, self.wordless)
+        left_out, weights = np.union1d(excluded, self.wordless), WEIGHTS[by]
+        if wanted:
+            with STORE.trusting(self.path):
+                known = self.filters.known_labels
+                left_out = np.union1d(left_out, self.filters.rows_without(wanted))
+            require_known(wanted.labels, known)
         try:
             with STORE.trusting(self.path):
                 X = np.asarray(self.features)
-                return nearest(X, self.words, queries, k, left_out, WEIGHTS[by])
+                if self.is_exact or not weights.features:
+                    return nearest(X, self.words, queries, k, left_out, weights)
+                return nearest_by_codes(X, self.codes, self.words, queries, k, left_out, weights)
         except FloatingPointError as error:
             raise STORE.damaged(self.path, str(error)) from error
 
     def _checked_rows(self, rows: ArrayLike, method: str, name: str) -> Rows:
-        array = np.asarray(rows)
-        whole = array.ndim == 1 and (array.dtype.kind in "iu" or not array.size)
-        fits = whole and bool(((array >= 0) & (array < self.n_documents)).all())
-        expected = f"a list of rows from 0 to {self.n_documents - 1}"
-        require(fits, f"SearchStore.{method}", name, expected, rows)
-        return array.astype(np.int64)
-
-
-def _mean(values: list[float], n_features: int) -> Floats:
-    mean = np.array(values, np.float64)
-    if mean.shape != (n_features,) or not (np.abs(mean) <= np.finfo(np.float32).max).all():
-        raise ValueError("its mean is not that of its features")
-    return mean.astype(np.float32)
+        return checked_rows(rows, self.n_documents, method, name)

@@ -2,13 +2,15 @@
 
 n documents, K words, Q queries. A document's weights are (1 + log count) · idf, normalised, with
 scikit-learn's smoothed idf = 1 + log((1 + n) / (1 + documents with the word)). Both orders are kept
-on disk and memory-mapped: by word to score all documents that share a word with a query, by
-document to compute the scores of the best exactly and to ask with a document.
+on disk and memory-mapped: weights by word to score all documents that share a word with a query,
+counts by document to compute the scores of the best exactly and to ask with a document.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, Self
@@ -22,11 +24,68 @@ Rows = NDArray[np.int64]
 
 # Unsigned, so that no number, whoever wrote the file, counts from an array's end.
 DTYPES = {
-    "idf": "<f8", "starts": "<i8", "columns": "<u4", "weights": "<f4",
+    "idf": "<f8", "starts": "<i8", "columns": "<u4", "counts": "<u4",
     "word_starts": "<i8", "rows": "<u4", "row_weights": "<f4",
 }  # fmt: skip
-FILES = tuple(f"words-{name.replace('_', '-')}.{dtype[1:]}" for name, dtype in DTYPES.items())
+FILES = {name: f"words-{name.replace('_', '-')}.{dtype[1:]}" for name, dtype in DTYPES.items()}
 """Files of the arrays, which hold their numbers and nothing else."""
+ENTRIES_AT_ONCE = 1 << 21
+"""Words of documents that are put in the order of words in memory: some 150 MB."""
+
+
+class WordWriter(ExitStack):
+    """Writes the words of documents to a folder, block by block: a context that closes its files.
+
+    By document as they come; then, by a counting sort, by word. Memory holds one block.
+    """
+
+    def __init__(self, folder: Path, n_words: int) -> None:
+        super().__init__()
+        self._folder, self._n, self._entries = folder, 0, 0
+        self._df = np.zeros(n_words, np.int64)
+        names = ("starts", "columns", "counts")
+        self._files = {
+            name: self.enter_context((folder / FILES[name]).open("xb")) for name in names
+        }
+        self._write(starts=np.zeros(1))
+
+    def append(self, counts: csr_array) -> None:
+        """Add counted documents at the end: (B, K); ValueError if these are no counts."""
+        counts = _in_order(counts)
+        whole = counts.data.astype("<u4")
+        if not np.array_equal(whole, counts.data):
+            raise ValueError("counts are whole numbers")
+        starts = self._entries + counts.indptr[1:].astype(np.int64)
+        self._write(starts=starts, columns=counts.indices, counts=whole)
+        self._df += np.bincount(counts.indices, minlength=len(self._df))
+        self._n += counts.shape[0]
+        self._entries += counts.nnz
+
+    def finish(self) -> None:
+        """Weigh the words, and write them word by word."""
+        self.close()
+        idf = idf_of(self._n, self._df)
+        places = np.concatenate([[0], np.cumsum(self._df)])
+        for name, array in (("idf", idf), ("word_starts", places)):
+            (self._folder / FILES[name]).write_bytes(array.astype(DTYPES[name]).data)
+        with (
+            (self._folder / FILES["rows"]).open("xb") as rows,
+            (self._folder / FILES["row_weights"]).open("xb") as weights,
+        ):
+            for first, block in _weighted_blocks(self._folder, idf):
+                by_word = block.tocsc()
+                theirs = (by_word.indices + first).astype("<u4")
+                for k in np.flatnonzero(np.diff(by_word.indptr)).tolist():
+                    own = slice(by_word.indptr[k], by_word.indptr[k + 1])
+                    # Not through a map: of a full disk that would be told by a signal that kills.
+                    for file, data in ((rows, theirs), (weights, by_word.data)):
+                        file.seek(4 * int(places[k]))
+                        file.write(data[own].data)
+                    places[k] += own.stop - own.start
+
+    def _write(self, **arrays: NDArray[Any]) -> None:
+        for name, array in arrays.items():
+            self._files[name].write(array.astype(DTYPES[name], copy=False).data)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +101,8 @@ class WordIndex:
     """(n + 1,)"""
     columns: NDArray[np.uint32]
     """Words of the documents, one document after the other."""
-    weights: Floats
-    """Their weights."""
+    counts: NDArray[np.uint32]
+    """How often they come."""
     word_starts: NDArray[np.int64]
     """(K + 1,): the same entries word by word."""
     rows: NDArray[np.uint32]
@@ -53,26 +112,28 @@ class WordIndex:
 
     @classmethod
     def of(cls, counts: csr_array) -> Self:
-        """Weigh the words of counted documents, (n, K)."""
+        """Weigh the words of counted documents in memory: (n, K)."""
         n, K = counts.shape
         counts = _in_order(counts)
-        df = np.bincount(counts.indices, minlength=K)
-        idf = 1 + np.log((1 + n) / (1 + df))
-        by_document = weighted(counts, idf)
-        by_word = by_document.tocsc()
-        orders = ((each.indptr, each.indices, each.data) for each in (by_document, by_word))
+        idf = idf_of(n, np.bincount(counts.indices, minlength=K))
+        by_word = weighted(counts, idf).tocsc()
+        orders = ((each.indptr, each.indices, each.data) for each in (counts, by_word))
         arrays = zip((idf, *chain(*orders)), DTYPES.values(), strict=True)
         return cls(*(array.astype(dtype, copy=False) for array, dtype in arrays))
 
     @classmethod
+    def weighing(cls, idf: NDArray[np.float64]) -> Self:
+        """Of no documents, to weigh queries by."""
+        return replace(cls.of(csr_array((1, len(idf)))), idf=idf)
+
+    @classmethod
     def load(cls, folder: Path, n: int, K: int) -> Self:
         """Map the arrays that `save` wrote of n documents and K words, or raise ValueError."""
-        files = zip(FILES, DTYPES.values(), strict=True)
-        index = cls(*(mapped(folder / file, dtype) for file, dtype in files))
+        index = cls(*(mapped(folder / FILES[name], dtype) for name, dtype in DTYPES.items()))
         entries = len(index.columns)
         fits = (
             (len(index.idf), len(index.starts), len(index.word_starts)) == (K, n + 1, K + 1)
-            and len(index.weights) == len(index.rows) == len(index.row_weights) == entries
+            and len(index.counts) == len(index.rows) == len(index.row_weights) == entries
             and _partition(index.starts, entries)
             and _partition(index.word_starts, entries)
             and bool(((index.idf >= 1) & np.isfinite(index.idf)).all())
@@ -83,7 +144,7 @@ class WordIndex:
 
     def save(self, folder: Path) -> None:
         """Write each array to a file."""
-        for name, file in zip(DTYPES, FILES, strict=True):
+        for name, file in FILES.items():
             (folder / file).write_bytes(getattr(self, name).data)
 
     def vectors(self, counts: csr_array) -> csr_array:
@@ -92,18 +153,21 @@ class WordIndex:
 
     def of_documents(self, rows: Rows) -> csr_array:
         """Weights of documents of the collection, (len(rows), K)."""
-        entries, starts = self._entries(rows)
-        columns, K = self.columns[entries], len(self.idf)
-        if columns.max(initial=0) >= K:
-            raise ValueError(f"there is no word {columns.max()}")
-        return csr_array((self.weights[entries], columns, starts), shape=(len(rows), K))
+        weights, columns, starts = self._weights(rows)
+        return csr_array((weights, columns, starts), shape=(len(rows), len(self.idf)))
+
+    def counted(self, begin: int = 0, end: int | None = None) -> csr_array:
+        """How often documents have each word, (n, K), or those from `begin` to `end`."""
+        starts = np.asarray(self.starts[begin : None if end is None else end + 1])
+        own = slice(int(starts[0]), int(starts[-1]))
+        columns = self._known(self.columns[own]).astype(np.int32)
+        shape = (len(starts) - 1, len(self.idf))
+        return csr_array((self.counts[own].astype(np.int32), columns, starts - starts[0]), shape)
 
     def presence(self) -> csr_array:
         """1 for each word of a document: (n, K). A copy in memory."""
         ones, shape = np.ones(len(self.columns), np.float32), (len(self.starts) - 1, len(self.idf))
-        columns = self.columns.astype(np.int32)
-        if len(columns) and not 0 <= columns.min() <= columns.max() < shape[1]:
-            raise ValueError("a document has words that the vocabulary lacks")
+        columns = self._known(self.columns).astype(np.int32)
         return csr_array((ones, columns, np.asarray(self.starts)), shape=shape)
 
     def n_words(self, rows: slice | Rows = slice(None)) -> NDArray[np.int64]:
@@ -124,8 +188,8 @@ class WordIndex:
 
     def exact(self, rows: Rows, query: NDArray[np.float64]) -> NDArray[np.float64]:
         """Cosines of one query (K,) with some documents, in float64."""
-        entries, starts = self._entries(rows)
-        products = self.weights[entries] * query[self.columns[entries]]
+        weights, columns, starts = self._weights(rows)
+        products = weights * query[columns]
         # reduceat has no empty sums: what it gives for documents without a word is not theirs.
         # Where such come last, a zero behind all products is their first, and in nobody's sum.
         first, empty = starts[:-1], starts[:-1] == starts[1:]
@@ -135,21 +199,62 @@ class WordIndex:
         cosines[empty] = 0.0
         return cosines
 
-    def _entries(self, rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Where the entries of documents are, and where each document's begin among them."""
+    def _weights(self, rows: Rows) -> tuple[Floats, NDArray[np.uint32], NDArray[np.int64]]:
+        """Weights of the words of documents, the words, and where each document's begin."""
         lengths = self.starts[rows + 1] - self.starts[rows]
         starts = np.concatenate([[0], np.cumsum(lengths)])
-        first = np.repeat(self.starts[rows] - starts[:-1], lengths)
-        return first + np.arange(starts[-1]), starts
+        entries = np.repeat(self.starts[rows] - starts[:-1], lengths) + np.arange(starts[-1])
+        columns, counts = self._known(self.columns[entries]), self.counts[entries]
+        if not counts.all():
+            raise ValueError("a document has a word no times")
+        return _normalised(counts, columns, starts, self.idf), columns, starts
+
+    def _known(self, columns: NDArray[np.uint32]) -> NDArray[np.uint32]:
+        if columns.max(initial=0) >= len(self.idf):
+            raise ValueError("a document has words that the vocabulary lacks")
+        return columns
 
 
 def weighted(counts: csr_array, idf: NDArray[np.float64]) -> csr_array:
     """(1 + log count) · idf, each row normalised, float32; a row without words stays 0."""
-    values = (1 + np.log(counts.data)) * idf[counts.indices]
-    owner = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
-    norm = np.sqrt(np.bincount(owner, values**2, minlength=counts.shape[0]))
-    data = (values / norm[owner]).astype(np.float32)
+    data = _normalised(counts.data, counts.indices, counts.indptr, idf)
     return csr_array((data, counts.indices, counts.indptr), shape=counts.shape)
+
+
+def _normalised(
+    counts: NDArray[Any], columns: NDArray[Any], starts: NDArray[Any], idf: NDArray[np.float64]
+) -> Floats:
+    values = (1 + np.log(counts, dtype=np.float64)) * idf[columns]
+    owner = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    norm = np.sqrt(np.bincount(owner, values**2, minlength=len(starts) - 1))
+    weights: Floats = (values / norm[owner]).astype(np.float32)
+    return weights
+
+
+def _weighted_blocks(folder: Path, idf: NDArray[np.float64]) -> Iterator[tuple[int, csr_array]]:
+    """The weights of some documents at a time, and the row of the first.
+
+    Read, not mapped: what is read from a map stays in memory for as long as there is room.
+    """
+    starts = np.fromfile(folder / FILES["starts"], DTYPES["starts"])
+    first, n = 0, len(starts) - 1
+    while first < n:
+        end = int(np.searchsorted(starts, starts[first] + ENTRIES_AT_ONCE, "right")) - 1
+        end = max(end, first + 1)
+        begin, entries = int(starts[first]), int(starts[end] - starts[first])
+        columns, counts = (
+            np.fromfile(folder / FILES[name], DTYPES[name], count=entries, offset=4 * begin)
+            for name in ("columns", "counts")
+        )
+        block = (counts, columns.astype(np.int32), starts[first : end + 1] - begin)
+        yield first, weighted(csr_array(block, shape=(end - first, len(idf))), idf)
+        first = end
+
+
+def idf_of(n: int, df: NDArray[np.int64]) -> NDArray[np.float64]:
+    """What words weigh in a collection of n documents, `df` of which have each: (K,)."""
+    idf: NDArray[np.float64] = 1 + np.log((1 + n) / (1 + df))
+    return idf
 
 
 def _in_order(counts: csr_array) -> csr_array:

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import csr_array, vstack
+from scipy.sparse import csr_array
 
 from docboltz.bundles import Bundle
 from docboltz.corpus.document import Document
 from docboltz.errors import InvalidCorpus, require, require_count
 from docboltz.files import StrPath
-from docboltz.search.documents import DOCUMENTS, RECORDS, DocumentWriter, is_text
+from docboltz.search.codes import CODES, CodeWriter
+from docboltz.search.documents import DOCUMENTS, RECORDS, DocumentWriter, StoredDocuments, is_text
+from docboltz.search.filters import FILES as FILTER_FILES
+from docboltz.search.filters import FilterWriter, StoredFilters
 from docboltz.search.vectors import Floats, checked_vectors, unit_vectors
 from docboltz.search.words import FILES as WORD_FILES
-from docboltz.search.words import WordIndex
+from docboltz.search.words import Rows, WordWriter
 
 FEATURES = "features.f32"
 """(n, F) little-endian float32, a unit vector a document; mapped."""
@@ -24,9 +29,9 @@ FEATURES = "features.f32"
 STORE = Bundle(
     noun="search index",
     format="docboltz-search",
-    version=4,
+    version=5,
     manifest="store.json",
-    files=(FEATURES, DOCUMENTS, RECORDS, *WORD_FILES),
+    files=(FEATURES, CODES, DOCUMENTS, RECORDS, *WORD_FILES.values(), *FILTER_FILES),
     remedy="Build it again with {TextModel.index}.",
     settings=("TextModel.index",),
 )
@@ -42,6 +47,64 @@ class Block(NamedTuple):
     documents: Sequence[Document]
 
 
+class StoreWriter(ExitStack):
+    """Writes the files of a store to a folder, block by block: a context that closes them."""
+
+    def __init__(self, folder: Path, n_features: int, n_words: int) -> None:
+        super().__init__()
+        self._folder, self._sizes, self._n = folder, (n_features, n_words), 0
+        self._features = self.enter_context((folder / FEATURES).open("xb"))
+        self._codes = self.enter_context(CodeWriter(folder))
+        self._words = self.enter_context(WordWriter(folder, n_words))
+        self._documents = self.enter_context(DocumentWriter(folder))
+        self._filters = self.enter_context(FilterWriter(folder))
+
+    def append(self, block: Block, mean: Floats | None) -> None:
+        """Add documents at the end."""
+        vectors = checked_block(block, *self._sizes)
+        self._add(unit_vectors(vectors, mean), block.counts)
+        self._documents.append(block.documents)
+        self._filters.append(block.documents)
+
+    def copy(
+        self,
+        vectors: Floats,
+        counts: csr_array,
+        documents: StoredDocuments,
+        filters: StoredFilters,
+        rows: Rows,
+    ) -> None:
+        """Add documents of another store at the end: unit vectors and counts of its rows."""
+        self._add(vectors, counts)
+        self._documents.copy(documents, rows)
+        self._filters.copy(filters, rows)
+
+    def finish(self) -> int:
+        """Write what can be known at the end only; give the number of documents."""
+        if not self._n:
+            return 0
+        for part in (self._codes, self._words, self._filters):
+            part.finish()
+        self.close()
+        if (id := StoredDocuments(self._folder, self._n).repeated()) is not None:
+            raise InvalidCorpus(
+                f"Two documents have the id {id!r}.",
+                hint="Hits are told apart by their ids: make them unique, or name another column "
+                "with {id}.",
+                settings=("id",),
+            )
+        return self._n
+
+    def _add(self, vectors: Floats, counts: csr_array) -> None:
+        self._features.write(vectors.astype("<f4", copy=False).data)
+        self._codes.append(vectors)
+        try:
+            self._words.append(counts)
+        except ValueError:
+            require(False, "build_store", "counts", "whole numbers of words", counts)
+        self._n += len(vectors)
+
+
 def build_store(
     path: StrPath,
     n_features: int,
@@ -50,45 +113,37 @@ def build_store(
     *,
     model: str,
     mean: ArrayLike | None = None,
-    check: Callable[[], None] | None = None,
+    guard: AbstractContextManager[None] | None = None,
 ) -> None:
     """Write a store to the folder `path`; an old one stays in use until all blocks are written.
 
     `model` is the fingerprint of the model the features come from. `mean`, of shape (F,), is
-    subtracted from documents and queries before they are normalised. `check` is called when all is
-    written, and may still refuse. Memory holds one block of features, all word counts, and all ids,
-    to find one that comes twice. One process may build in a folder at a time.
+    subtracted from documents and queries before they are normalised. `guard` is held while the new
+    store takes its place, and may still refuse. Memory holds one block, some 150 MB to sort words,
+    and 24 bytes a document to find an id that comes twice. One process may build in a folder at a
+    time.
     """
     for name, size in (("n_features", n_features), ("n_words", n_words)):
         require_count(size, "build_store", name)
     F, K, center = int(n_features), int(n_words), None
     if mean is not None:
         center = checked_vectors(np.asarray(mean)[None], F, "build_store", "mean")[0]
-    parts: list[csr_array] = []
-    ids: set[str] = set()
-    with STORE.saving(path) as build:
-        folder = build.path
-        with open(folder / FEATURES, "xb") as features, DocumentWriter(folder) as documents:
-            for block in blocks:
-                vectors = _checked(block, F, K, ids)
-                features.write(unit_vectors(vectors, center).astype("<f4", copy=False).data)
-                documents.append(block.documents)
-                parts.append(block.counts)
-        if not ids:
+    with STORE.saving(path) as build, StoreWriter(build.path, F, K) as writer:
+        for block in blocks:
+            writer.append(block, center)
+        n = writer.finish()
+        if not n:
             raise InvalidCorpus(
                 f"There is no document to index, so nothing was written to {path}.",
                 hint="Check that the corpus named is the one you meant.",
             )
-        counts = csr_array(vstack(parts, format="csr"))
-        parts.clear()  # weighing them takes room
-        WordIndex.of(counts).save(folder)
         shift = None if center is None else center.tolist()
-        sizes = {"n_documents": len(ids), "n_features": F, "n_words": K}
-        build.publish({**sizes, "model": model, "mean": shift}, check=check)
+        sizes = {"n_documents": n, "n_features": F, "n_words": K}
+        build.publish({**sizes, "model": model, "mean": shift}, guard=guard)
 
 
-def _checked(block: Block, n_features: int, n_words: int, ids: set[str]) -> Floats:
-    """The features of a block that can be stored; its ids, which must be new, join `ids`."""
+def checked_block(block: Block, n_features: int, n_words: int) -> Floats:
+    """The features of a block that can be stored."""
     owner = "build_store"
     vectors = checked_vectors(block.features, n_features, owner, "features")
     got = (len(vectors), block.counts.shape[0], len(block.documents))
@@ -102,12 +157,4 @@ def _checked(block: Block, n_features: int, n_words: int, ids: set[str]) -> Floa
         require(listed, owner, "labels", f"a tuple of strings for document {id!r}", labels)
         require(is_text(document.date), owner, "dates", "strings in Unicode", document.date)
         require(is_text(document.text), owner, "texts", "strings in Unicode", document.text)
-        if id in ids:
-            raise InvalidCorpus(
-                f"Two documents have the id {id!r}.",
-                hint="Hits are told apart by their ids: make them unique, or name another column "
-                "with {id}.",
-                settings=("id",),
-            )
-        ids.add(id)
     return vectors

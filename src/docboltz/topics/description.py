@@ -23,7 +23,7 @@ from docboltz.corpus.stored import let_go
 from docboltz.corpus.text import TextAnalysis
 from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.light import LightModel
-from docboltz.search.store import SearchStore
+from docboltz.search.interface import Store
 from docboltz.topics.mixture import Assignment, Floats, TopicMixture
 from docboltz.topics.naming import choose_words, name_of, stems_of, word_scores
 from docboltz.topics.phrases import Phrase, find_phrases
@@ -60,7 +60,7 @@ class Node:
 class Collection:
     """The documents whose topics are looked for, and how they are read."""
 
-    store: SearchStore
+    store: Store
     vocabulary: Vocabulary
     analysis: TextAnalysis
     light: LightModel

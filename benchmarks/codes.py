@@ -1,0 +1,233 @@
+"""Search over ten million documents: kernels for bits, and the store that uses them, in one run.
+
+    python benchmarks/codes.py --kernels 1000000 10000000
+    python benchmarks/bits.py --counts COUNTS --keep FEATURES
+    python benchmarks/codes.py --counts COUNTS --features FEATURES [--documents 10000000]
+
+The first prints milliseconds for the Hamming distances of a query of 128 bits to all documents, and
+for the nearest k of them, by NumPy's `bitwise_count` as `docboltz.search.codes` has it, FAISS'
+IndexBinaryFlat and USearch's exact search.
+
+The second tiles a real collection: copies of its documents, with noise added to the logits of their
+features. It builds a store of them and prints time and peak memory of that, memory of a process
+that searches it, milliseconds a query, and, of documents held out as queries, the share of the ten
+best that an exact search finds too, and P@10 by labels of both. FAISS' flat scan of the same
+float32 vectors alternates with the store. Needs `pip install faiss-cpu usearch`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import resource
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from development import load_split
+from docboltz.corpus.document import Document
+from docboltz.search import nearest as searching
+from docboltz.search import store as module
+from docboltz.search.codes import Codes, CodeWriter, codes_of
+from docboltz.search.store import SearchStore
+from docboltz.search.vectors import unit_vectors
+from docboltz.search.writer import Block, build_store
+
+F, K = 128, 10
+BLOCK = 16_384
+NOISE = 1.0
+"""Standard deviation, of logits."""
+Floats = NDArray[np.float32]
+
+
+def milliseconds(calls: dict[str, Callable[[], object]], repeat: int) -> dict[str, float]:
+    """Medians; the calls alternate, and the first round does not count."""
+    times: dict[str, list[float]] = {name: [] for name in calls}
+    for round_ in range(repeat + 1):
+        for name, call in calls.items():
+            begin = time.perf_counter()
+            call()
+            if round_:
+                times[name].append(time.perf_counter() - begin)
+    return {name: 1e3 * statistics.median(took) for name, took in times.items()}
+
+
+def kernels(n: int) -> None:
+    """Time three ways to find the nearest codes."""
+    import faiss
+    from usearch.index import search as exact_search
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(BLOCK, F)).astype(np.float32)
+    with tempfile.TemporaryDirectory() as name:
+        with CodeWriter(Path(name)) as writer:
+            for _ in range(0, n, BLOCK):
+                writer.append(
+                    np.roll(X, 1 + int(rng.integers(BLOCK - 1)), axis=0) * rng.choice([-1, 1], F)
+                )
+            writer.finish()
+        n = BLOCK * -(-n // BLOCK)
+        codes = Codes(Path(name), n, F)
+        whole = np.concatenate(
+            [codes._data[a : a + 2 * r].reshape(2, r).T for a, r in _blocks(n)]
+        ).copy()
+        query, nobody = codes_of(X[:1])[0], np.empty(0, np.int64)
+        rows = whole.view(np.uint8).reshape(n, 16)
+        flat = faiss.IndexBinaryFlat(F)
+        flat.add(rows)
+        asked = query.view(np.uint8)[None]
+        calls: dict[str, Callable[[], object]] = {
+            "NumPy, distances": lambda: [d for _, d in codes.distances(query)],
+        }
+        for k in (10, 1000):
+            calls[f"NumPy, nearest {k}"] = lambda k=k: codes.likely(query, k, 1.0, None, nobody)
+            calls[f"FAISS, nearest {k}"] = lambda k=k: flat.search(asked, k)
+            calls[f"USearch, nearest {k}"] = lambda k=k: exact_search(
+                rows, asked[0], k, "hamming", exact=True
+            )
+        for what, took in milliseconds(calls, 7).items():
+            print(f"{n:>12,}  {what:24s}{took:10.1f} ms", flush=True)
+
+
+def _blocks(n: int) -> Iterator[tuple[int, int]]:
+    from docboltz.search.codes import ROWS_AT_ONCE
+
+    for first in range(0, n, ROWS_AT_ONCE):
+        yield 2 * first, min(ROWS_AT_ONCE, n - first)
+
+
+def tiled(features: Floats, n: int) -> Iterator[tuple[NDArray[np.int64], Floats]]:
+    """Which document each copy is of, and its noisy features, block by block."""
+    logits = np.log(features.clip(1e-4, 1 - 1e-4)) - np.log1p(-features.clip(1e-4, 1 - 1e-4))
+    for begin in range(0, n, BLOCK):
+        own = np.arange(begin, min(begin + BLOCK, n)) % len(features)
+        rng = np.random.default_rng(begin)
+        noisy = logits[own] + NOISE * rng.standard_normal((len(own), F), np.float32)
+        yield own, (1 / (1 + np.exp(-noisy))).astype(np.float32)
+
+
+def build(folder: Path, counts: Path, name: str, features: Path, n: int) -> tuple[float, float]:
+    """Write the store; seconds and peak memory (GB) of this process."""
+    split = load_split(counts, name, "validation")
+    with np.load(features) as kept:
+        learn = kept["learn"]
+
+    def blocks() -> Iterator[Block]:
+        begin = 0
+        for own, noisy in tiled(learn, n):
+            documents = [
+                Document(f"{begin + i:08d}", "A title of some words.") for i in range(len(own))
+            ]
+            yield Block(noisy, split.learn.counts[own], documents)
+            begin += len(own)
+
+    begin = time.perf_counter()
+    build_store(folder, F, split.learn.counts.shape[1], blocks(), model="m", mean=learn.mean(0))
+    took = time.perf_counter() - begin
+    return took, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+
+
+def memory() -> str:
+    """Of this process: its own, and of files that are mapped."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    status = dict(line.split(":", 1) for line in lines)
+    own, files = (int(status[name].split()[0]) / 1e3 for name in ("RssAnon", "RssFile"))
+    return f"{own:,.0f} MB of its own, {files:,.0f} MB of files"
+
+
+def precision(rows: NDArray[np.int64], split: Any, asked: NDArray[np.int64]) -> float:
+    """Share of hits that share a label with their query."""
+    labels, n = split.learn.labels, split.learn.labels.shape[0]
+    relevant = [
+        (labels[own % n] @ split.ask.labels[[i]].T).toarray().mean()
+        for i, own in zip(asked, rows, strict=True)
+    ]
+    return float(np.mean(relevant))
+
+
+def search(folder: Path, counts: Path, name: str, features: Path, queries: int) -> None:
+    """Measure a store that was built."""
+    import faiss
+
+    split = load_split(counts, name, "validation")
+    with np.load(features) as kept:
+        ask = kept["ask"]
+    module.EXACT_DOCUMENTS = 0
+    begin = time.perf_counter()
+    store = SearchStore.open(folder)
+    print(f"open {1e3 * (time.perf_counter() - begin):.0f} ms; {store!r}: {memory()}", flush=True)
+    asked = np.random.default_rng(0).choice(len(ask), queries, replace=False)
+    words = split.ask.counts
+
+    def by_bits(by: Any) -> NDArray[np.int64]:
+        return np.concatenate([store.search(ask[[i]], words[[i]], K, by=by).rows for i in asked])
+
+    found = {(by, n): by_bits(by) for by in ("features", "both") for n in (searching.CANDIDATES,)}
+    print(f"after {2 * queries} queries: {memory()}", flush=True)
+    for n in (200, 500, 2000, 5000):
+        searching.CANDIDATES, before = n, searching.CANDIDATES
+        found |= {(by, n): by_bits(by) for by in ("features", "both")}
+        searching.CANDIDATES = before
+    module.EXACT_DOCUMENTS = len(store)
+    for by in ("features", "both"):
+        exact = store.search(ask[asked], words[asked], K, by=by).rows
+        print(f"by {by}, exact: P@10 {precision(exact, split, asked):.4f}", flush=True)
+        for (way, n), rows in sorted(found.items()):
+            if way == by:
+                pairs = zip(exact, rows, strict=True)
+                shared = np.mean([len(np.intersect1d(*pair)) / K for pair in pairs])
+                P = precision(rows, split, asked)
+                print(f"by {by}, {n} candidates: recall {shared:.4f}, P@10 {P:.4f}", flush=True)
+    module.EXACT_DOCUMENTS = 0
+    flat = faiss.IndexFlatIP(F)
+    for begin in range(0, len(store), 1 << 20):
+        flat.add(np.asarray(store.features[begin : begin + (1 << 20)]))
+    i, vectors = iter(np.tile(asked, 99)), unit_vectors(ask, store.mean)
+
+    def one(by: Any) -> object:
+        own = next(i)
+        return store.search(ask[[own]], words[[own]], K, by=by)
+
+    calls: dict[str, Callable[[], object]] = {
+        f"store, by {by}": lambda by=by: one(by) for by in ("features", "both", "words")
+    }
+    calls["FAISS IndexFlatIP"] = lambda: flat.search(vectors[[next(i)]], K)
+    took = milliseconds(calls, 15)
+    for what, each in took.items():
+        ratio = each / took["FAISS IndexFlatIP"]
+        print(f"{what:24s}{each:10.1f} ms a query   {ratio:.2f} of FAISS")
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--kernels", type=int, nargs="+", default=[])
+    parser.add_argument("--counts", type=Path, help="made by development.py")
+    parser.add_argument("--features", type=Path, help="made by bits.py --keep")
+    parser.add_argument("--name", default="dblp")
+    parser.add_argument("--documents", type=int, default=10_000_000)
+    parser.add_argument("--queries", type=int, default=100)
+    parser.add_argument("--folder", type=Path, help="for the store; a temporary one by default")
+    given = parser.parse_args()
+    for n in given.kernels:
+        kernels(n)
+    if given.counts is None:
+        return
+    features = given.features / f"{given.name}.npz"
+    with tempfile.TemporaryDirectory(dir=given.folder) as name:
+        what = (Path(name) / "store", given.counts, given.name, features)
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
+            took, peak = pool.apply(build, (*what, given.documents))
+        rate = given.documents / took
+        print(f"build {took:.0f} s, {rate:,.0f} documents/s, peak {peak:.2f} GB", flush=True)
+        search(*what, given.queries)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,42 @@
+"""docboltz delete: documents that are searched no more."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from docboltz.cli import options
+from docboltz.cli.options import option
+from docboltz.cli.output import count_of, print_json, remark
+
+
+@click.command()
+@options.model_folder
+@click.argument("ids", nargs=-1, metavar="[ID]...", help="Ids of documents of the collection.")
+@option(
+    "--file",
+    "A file of ids, one a line.",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+)
+@options.quiet
+@options.as_json
+def delete(model: Path, ids: tuple[str, ...], file: Path | None, quiet: bool, json: bool) -> None:
+    """Take documents out of the collection that is searched; the model stays as it is.
+
+    Example:  docboltz delete model 42 43
+    """
+    from docboltz.text_model import TextModel
+
+    listed = [] if file is None else file.read_text("utf-8").splitlines()
+    gone = [*ids, *(line for line in listed if line)]
+    if not gone:
+        raise click.UsageError("Name the ids of the documents to delete, or a --file of them.")
+    text_model = TextModel.open(model)
+    deleted = text_model.delete(gone)
+    if json:
+        print_json({"model": str(model), "deleted": deleted, "documents": len(text_model.store)})
+    else:
+        left = f"{len(text_model.store):,} can be searched in {model}"
+        remark(f"{count_of(deleted, 'document')} deleted, {left}", quiet=quiet)

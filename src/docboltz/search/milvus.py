@@ -1,0 +1,375 @@
+"""A store in Milvus: a file of Milvus Lite, or a cluster. F features, K words, n documents.
+
+A collection of Milvus has an entity a document: its row (the primary key, from 0 without gaps), id,
+labels, date, text, its unit vector, and 1 + log count of its words as a sparse vector of length 1
+beside its length, from which counts come back. What Milvus finds by features and by words are
+candidates; their scores are computed here in float64, as in the store of files, with the idf of the
+collection as it is now. The folder of the model holds a manifest: address, sizes and documents with
+each word. Milvus has no snapshots: who searches while documents are added finds some of them.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cache, cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import csr_array, vstack
+
+from docboltz.bundles import Bundle, Opened
+from docboltz.corpus.document import Document
+from docboltz.errors import InvalidParameter, require, require_count
+from docboltz.files import StrPath
+from docboltz.search.codes import codes_of
+from docboltz.search.documents import is_text
+from docboltz.search.filters import ANY, Filter, require_known
+from docboltz.search.interface import WEIGHTS, By, checked_mean, checked_rows
+from docboltz.search.nearest import Best, Queries, Weights, exact_cosines, without_own
+from docboltz.search.vectors import Floats, checked_vectors, unit_vectors
+from docboltz.search.words import Rows, WordIndex, idf_of
+
+SCHEME = "milvus+"
+TOKEN = "MILVUS_TOKEN"
+"""Environment variable with the token of a cluster."""
+MILVUS = Bundle(
+    noun="search index in Milvus",
+    format="docboltz-milvus",
+    version=1,
+    manifest="milvus.json",
+    files=(),
+    remedy="Build it again with {TextModel.index}.",
+    settings=("TextModel.index",),
+)
+CANDIDATES = 300
+"""Documents that are looked for by features and by words each, whose exact scores decide."""
+AT_ONCE = 1000
+"""Entities that are read or written at once."""
+MOST = 16_384
+"""Entities that Milvus gives for a question."""
+
+
+def manifest_folder(store_folder: Path) -> Path:
+    """Where the manifest is."""
+    return store_folder / "milvus"
+
+
+def address_of(store: str) -> str:
+    """What comes after "milvus+": a cluster's address, or a file of Milvus Lite, in full."""
+    address = store.removeprefix(SCHEME)
+    if "://" in address:
+        return address
+    ends = "a file that ends in .db, or a cluster's address: milvus+http://host:19530"
+    require(address.endswith(".db"), "TextModel", "store", ends, store)
+    return str(Path(address).absolute())
+
+
+def is_lite(address: str) -> bool:
+    """Tell a file of Milvus Lite, which has no binary vectors, from a cluster."""
+    return "://" not in address
+
+
+@cache
+def connect(address: str) -> Any:
+    """A client of Milvus, one for each address."""
+    try:
+        from pymilvus import MilvusClient
+    except ImportError as error:
+        raise InvalidParameter(
+            f"A store in Milvus needs the package {error.name}.",
+            hint="pip install 'docboltz[milvus]'",
+        ) from error
+    for name in ("pymilvus", "grpc._server"):  # their errors are raised as well
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    with calling(address):
+        return MilvusClient(address, token=os.environ.get(TOKEN, ""))
+
+
+@contextmanager
+def calling(address: str) -> Iterator[None]:
+    """Say in one line what Milvus complains about."""
+    from pymilvus.exceptions import MilvusException
+
+    try:
+        yield
+    except MilvusException as error:
+        raise InvalidParameter(f"Milvus at {address} fails: {error.message}") from error
+
+
+class MilvusStore:
+    """A collection in Milvus. Made by `open`; see `docboltz.search.interface.Store`."""
+
+    def __init__(self, folder: Path, opened: Opened) -> None:
+        self.path, self.opened = folder, opened
+        with MILVUS.trusting(folder):
+            content = opened.content
+            self.address, self.collection = str(content["address"]), str(content["collection"])
+            self.model = str(content["model"])
+            self.n_features, self.n_words = int(content["n_features"]), int(content["n_words"])
+            self.mean = checked_mean(content["mean"], self.n_features)
+            df = np.array(content["df"], np.int64)
+            if df.shape != (self.n_words,):
+                raise ValueError("its sizes do not fit")
+            self._idf = idf_of(int(content["n_documents"]), df)
+        self.client = connect(self.address)
+        with calling(self.address):
+            if not self.client.has_collection(self.collection):
+                raise MILVUS.unusable(folder, f"is gone from {self.address}")
+
+    @classmethod
+    def open(cls, folder: StrPath, *, model: str | None = None) -> MilvusStore:
+        """Open the store that a folder names; with `model`, only if that made it."""
+        opened = MILVUS.open(manifest_folder(Path(folder)))
+        if model is not None and opened.content.get("model") != model:
+            raise MILVUS.unusable(folder, "was made with another model than this one")
+        return cls(Path(folder), opened)
+
+    def __len__(self) -> int:
+        return self.count()
+
+    def __repr__(self) -> str:
+        return f"MilvusStore({len(self):,} documents, in {self.collection!r} at {self.address!r})"
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the best documents are found for certain: by features, in a small collection."""
+        return is_lite(self.address)
+
+    def copy_to(self, folder: StrPath) -> None:
+        """Let another folder name the same collection."""
+        with MILVUS.saving(manifest_folder(Path(folder))) as build:
+            build.publish(self.opened.content)
+
+    # ---- questions ----
+
+    def search(
+        self,
+        features: ArrayLike,
+        counts: csr_array,
+        k: int,
+        *,
+        by: By = "both",
+        exclude_rows: ArrayLike = (),
+        wanted: Filter = ANY,
+    ) -> Best:
+        """The k best documents for each query: rows and both cosines, (Q, k), best first."""
+        require_count(k, "SearchStore.search", "k")
+        vectors = checked_vectors(features, self.n_features, "SearchStore.search", "features")
+        shape = (len(vectors), self.n_words)
+        expected = f"sparse counts of shape {shape}"
+        require(counts.shape == shape, "SearchStore.search", "counts", expected, counts.shape)
+        excluded = self._checked_rows(exclude_rows, "search", "exclude_rows")
+        words = WordIndex.weighing(self._idf).vectors(counts)
+        return self._nearest(
+            Queries(unit_vectors(vectors, self.mean), words), k, excluded, by, wanted
+        )
+
+    def similar(self, rows: ArrayLike, k: int, *, by: By = "both", wanted: Filter = ANY) -> Best:
+        """As `search`, for documents of the collection; none is among its own hits."""
+        require_count(k, "SearchStore.similar", "k")
+        own = self._checked_rows(rows, "similar", "rows")
+        vectors, counts = self.vectors(own)
+        queries = Queries(vectors, WordIndex.weighing(self._idf).vectors(counts))
+        return without_own(self._nearest(queries, k + 1, own[:0], by, wanted), own, k)
+
+    def words_of(self, rows: ArrayLike) -> csr_array:
+        """tf-idf weights of documents of the collection: (len(rows), K)."""
+        own = self._checked_rows(rows, "words_of", "rows")
+        return WordIndex.weighing(self._idf).vectors(self.vectors(own)[1])
+
+    def documents(self, rows: ArrayLike) -> list[Document]:
+        """Id, labels, date and text of each of the rows, in their order."""
+        own = self._checked_rows(rows, "documents", "rows")
+        found = self.entities(own, ("id", "labels", "date", "text"))
+        return [Document(e["id"], e["text"], tuple(e["labels"]), e["date"]) for e in found]
+
+    def labels_and_dates(self) -> tuple[list[tuple[str, ...]], list[str]]:
+        """Labels and date of every document, in the order of the rows."""
+        found = self.entities(np.arange(len(self)), ("labels", "date"))
+        return [tuple(e["labels"]) for e in found], [e["date"] for e in found]
+
+    def row_of(self, id: str) -> int:
+        """The row of the document with this id."""
+        found = self.rows_of([id] if is_text(id) else [])
+        if not len(found):
+            some = ", ".join(repr(d.id) for d in self.documents(range(min(3, len(self)))))
+            raise InvalidParameter(
+                f"No document has the id {id!r}. The collection holds {len(self):,}, such as "
+                f"{some}."
+            )
+        return int(found[0])
+
+    def rows_of(self, ids: Collection[str]) -> Rows:
+        """Rows of the documents that have one of these ids, in order."""
+        asked, rows = list(ids), []
+        for begin in range(0, len(asked), AT_ONCE):
+            expression = f"id in {_spelled(asked[begin : begin + AT_ONCE])}"
+            rows += [entity["row"] for entity in self._query(expression, ["row"])]
+        return np.sort(np.array(rows, np.int64))
+
+    # ---- all of it, in memory: for topics, the map and explanations ----
+
+    @property
+    def features(self) -> Floats:
+        """Unit vectors of all documents, fetched: (n, F)."""
+        return self._everything[0]
+
+    @property
+    def words(self) -> WordIndex:
+        """The words of all documents, fetched."""
+        return self._everything[1]
+
+    @cached_property
+    def _everything(self) -> tuple[Floats, WordIndex]:
+        vectors, counts = self.vectors(np.arange(len(self)))
+        return vectors, WordIndex.of(counts)
+
+    @cached_property
+    def wordless(self) -> Rows:
+        """Rows of documents without a known word: never a hit."""
+        return np.flatnonzero(self.words.n_words() == 0)
+
+    @property
+    def n_wordless(self) -> int:
+        """Number of documents without a known word."""
+        return self.count("n_words == 0")
+
+    # ---- Milvus ----
+
+    def count(self, expression: str = "") -> int:
+        """Number of documents, or of those of which an expression is true."""
+        (found,) = self._query(expression, ["count(*)"])
+        return int(found["count(*)"])
+
+    def entities(self, rows: Rows, fields: Iterable[str]) -> list[dict[str, Any]]:
+        """What is kept of these rows, in their order."""
+        found: dict[int, dict[str, Any]] = {}
+        names = ["row", *fields]
+        distinct = np.unique(rows).tolist()
+        for begin in range(0, len(distinct), AT_ONCE):
+            part = distinct[begin : begin + AT_ONCE]
+            found |= {e["row"]: e for e in self._query(f"row in {part}", names)}
+        with MILVUS.trusting(self.path):
+            return [found[row] for row in rows.tolist()]
+
+    def _query(self, expression: str, fields: list[str]) -> list[dict[str, Any]]:
+        with calling(self.address):
+            found = self.client.query(self.collection, filter=expression, output_fields=fields)
+        return list(found)
+
+    def vectors(self, rows: Rows) -> tuple[Floats, csr_array]:
+        """Unit vectors and counts of rows: (len(rows), F) and (len(rows), K)."""
+        vectors = np.zeros((len(rows), self.n_features), np.float32)
+        parts = [csr_array((0, self.n_words))]
+        for begin in range(0, len(rows), AT_ONCE):
+            found = self.entities(rows[begin : begin + AT_ONCE], ("features", "words", "length"))
+            vectors[begin : begin + len(found)] = [entity["features"] for entity in found]
+            parts.append(_counts(found, self.n_words))
+        return vectors, csr_array(vstack(parts, format="csr"))
+
+    def _nearest(self, queries: Queries, k: int, excluded: Rows, by: By, wanted: Filter) -> Best:
+        require(by in WEIGHTS, "SearchStore", "by", " or ".join(map(repr, WEIGHTS)), by)
+        weights, expression = WEIGHTS[by], self._expression(excluded, wanted)
+        Q, k = len(queries.features), min(k, self.count(expression))
+        best = Best(np.full((Q, k), -1, np.int64), np.zeros((Q, k)), np.zeros((Q, k)))
+        if not (Q and k):
+            return best
+        found = self._candidates(queries, k, weights, expression)
+        every = np.unique(np.concatenate(found))
+        vectors, counts = self.vectors(every)
+        words = replace(WordIndex.of(counts), idf=self._idf)
+        for i, rows in enumerate(found):
+            places = np.searchsorted(every, rows)
+            features, shared = exact_cosines(vectors, words, queries, i, places, weights)
+            scores = weights.features * features + weights.words * shared
+            order = np.argsort(-scores, kind="stable")
+            if not weights.features:
+                order = order[shared[order] > 0]
+            order = order[:k]
+            for whole, part in zip(best, (rows, features, shared), strict=True):
+                whole[i, : len(order)] = part[order]
+        return best
+
+    def _candidates(
+        self, queries: Queries, k: int, weights: Weights, expression: str
+    ) -> list[Rows]:
+        """Rows that may be among the best of each query, in order."""
+        found: list[list[int]] = [[] for _ in queries.features]
+        n = min(max(CANDIDATES, 4 * k), MOST)
+
+        def look(field: str, data: list[Any], numbers: list[int]) -> None:
+            with calling(self.address):
+                hits = self.client.search(
+                    self.collection, data, anns_field=field, limit=n, filter=expression
+                )
+            for i, own in zip(numbers, hits, strict=True):
+                found[i] += [hit["row"] for hit in own]
+
+        if weights.features:
+            numbers = list(range(len(found)))
+            if self._by_bits:
+                look("bits", [code.tobytes() for code in codes_of(queries.features)], numbers)
+            else:
+                look("features", list(queries.features), numbers)
+        if weights.words:
+            weighted = queries.words.copy()  # once more: documents have no idf in them
+            weighted.data = weighted.data * self._idf[weighted.indices].astype(np.float32)
+            asked = sparse_rows(weighted)
+            numbers = [i for i, own in enumerate(asked) if own]
+            if numbers:
+                look("words", [asked[i] for i in numbers], numbers)
+        return [np.unique(np.array(rows, np.int64)) for rows in found]
+
+    @cached_property
+    def _by_bits(self) -> bool:
+        from docboltz.search.store import EXACT_DOCUMENTS
+
+        return not is_lite(self.address) and len(self) > EXACT_DOCUMENTS
+
+    def _expression(self, excluded: Rows, wanted: Filter) -> str:
+        """What Milvus must find true of a hit."""
+        parts = ["n_words > 0"]
+        if len(excluded):
+            parts.append(f"row not in {excluded.tolist()}")
+        if wanted.labels:
+            parts.append(label := f"array_contains_any(labels, {_spelled(wanted.labels)})")
+            if not self.count(label):
+                some = self.entities(np.arange(min(len(self), AT_ONCE)), ["labels"])
+                require_known(wanted.labels, dict.fromkeys(x for e in some for x in e["labels"]))
+        if wanted.since or wanted.until:
+            begin, end = np.clip(wanted.span, -(2**62), 2**62).tolist()
+            parts.append(f"dated == true and seconds >= {begin} and seconds < {end}")
+        return " and ".join(parts)
+
+    def _checked_rows(self, rows: ArrayLike, method: str, name: str) -> Rows:
+        return checked_rows(rows, len(self), method, name)
+
+
+def _spelled(strings: Iterable[str]) -> str:
+    """Strings as Milvus' expressions have them."""
+    return json.dumps(list(strings), ensure_ascii=False)
+
+
+def sparse_rows(weights: csr_array) -> list[dict[int, float]]:
+    """Rows of a matrix as Milvus has sparse vectors."""
+    starts, columns, data = (x.tolist() for x in (weights.indptr, weights.indices, weights.data))
+    return [dict(zip(columns[a:b], data[a:b], strict=True)) for a, b in pairwise(starts)]
+
+
+def _counts(entities: list[dict[str, Any]], K: int) -> csr_array:
+    """Counts from 1 + log count of words, of length 1 and beside its length."""
+    rows = [sorted((k, w) for k, w in entity["words"].items() if k < K) for entity in entities]
+    lengths = np.array([len(row) for row in rows], np.int64)
+    columns = np.array([k for row in rows for k, _ in row], np.int64)
+    values = np.array([w for row in rows for _, w in row], np.float64)
+    values *= np.repeat([entity["length"] for entity in entities], lengths)
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    return csr_array((np.rint(np.exp(values - 1)), columns, starts), shape=(len(rows), K))

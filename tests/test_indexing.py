@@ -1,0 +1,143 @@
+"""A collection that grows, shrinks, and may be kept elsewhere, as a person meets it."""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from filelock import FileLock, Timeout
+
+import docboltz
+from docboltz.corpus.document import Document
+from docboltz.errors import InvalidModelFile, InvalidParameter
+from docboltz.search.interface import open_store
+from docboltz.search.milvus import MILVUS, MilvusStore
+from docboltz.search.writer import STORE
+from docboltz.storage import save_model
+from tests.test_topic_verbs import THEMES, fitted, texts  # noqa: F401  (a fixture)
+
+
+@pytest.fixture(params=["files", "milvus"])
+def model(request, fitted, tmp_path):  # noqa: F811
+    """One of 150 documents, that may be changed, with either store."""
+    fitted.save(tmp_path / "model")
+    found = docboltz.open(tmp_path / "model")
+    if request.param == "milvus":
+        pytest.importorskip("milvus_lite", reason="needs pip install 'docboltz[milvus]'")
+        found.index(texts(), store=f"milvus+{tmp_path / 'm.db'}")
+    return found
+
+
+def new(*ids, text="ship sail harbour", label="new", date="2020-01-01"):
+    return [Document(str(id), text, (label,), date) for id in ids]
+
+
+def test_appended_documents_are_found_and_have_topics_and_places(model):
+    sea = model.search("ship sail harbour", 1)[0]
+    counted = model.index(new("a", "b"), append=True)
+    assert (len(counted), len(model.store)) == (2, 152)
+    hits = model.search("ship sail harbour", 2, by="words")
+    assert {hit.id for hit in hits} == {"a", "b"}
+    tree, row = model.tree, model.store.row_of("a")
+    assert len(tree.assignment.topic) == 152
+    assert tree.assignment.topic[row] == tree.assignment.topic[model.store.row_of(sea.id)]
+    again = docboltz.open(model.path)
+    assert len(again.store) == 152
+    assert again.search("ship sail harbour", 1, label="new")[0].date == "2020-01-01"
+    assert again.search("ship sail harbour", 9, since="2020", until="2020")[1:][0].id in "ab"
+    assert not {"a", "b"} & {hit.id for hit in again.similar("a", 99, label=list(THEMES))}
+
+
+def test_documents_of_the_same_id_are_replaced_and_that_is_said(model, capsys):
+    before = {document.id for document in model.store.documents(range(150))}
+    model.index(new("7", "x"), append=True, verbose=True)
+    assert "1 document has replaced one of the same id" in capsys.readouterr().err
+    assert {d.id for d in model.store.documents(range(151))} == {*before, "x"}
+    assert model.store.documents([model.store.row_of("7")])[0].labels == ("new",)
+
+
+def test_deleted_documents_are_gone_from_hits_and_topics(model):
+    gone = [hit.id for hit in model.search("ship sail", 5)]
+    assert model.delete(gone) == 5
+    assert not {*gone} & {hit.id for hit in model.search("ship sail", 145)}
+    assert len(model.tree.assignment.topic) == len(model.store) == 145
+    assert sum(topic.documents for topic in model.topics(level=-1)) <= 145
+    assert model.topics_by("label").documents.sum() == 145
+    with pytest.raises(InvalidParameter, match=f"No document has the id '{gone[0]}'"):
+        model.delete([gone[0], "3"])
+    with pytest.raises(InvalidParameter, match="a list of ids"):
+        model.delete("3")
+    assert len(docboltz.open(model.path).store) == 145
+
+
+def test_documents_that_are_only_numbered_replace_nothing(model):
+    with pytest.raises(InvalidParameter, match="have no ids but their numbers, from 0"):
+        model.index(["ship sail", "soup"], append=True)
+    assert len(model.store) == 150
+
+
+def test_the_store_is_remembered_and_can_be_changed(model, tmp_path):
+    milvus = isinstance(model.store, MilvusStore)
+    hits = model.search("comet planet ship", 8)
+    model.index(texts())
+    assert isinstance(model.store, MilvusStore) == milvus
+    if milvus:
+        model.index(texts(), store="files")
+        assert not MILVUS.exists(model.store_folder / "milvus")
+    else:
+        pytest.importorskip("milvus_lite", reason="needs pip install 'docboltz[milvus]'")
+        model.index(texts(), store=f"milvus+{tmp_path / 'other.db'}")
+        assert not STORE.exists(model.store_folder)
+    assert isinstance(model.store, MilvusStore) != milvus
+    found = docboltz.open(model.path).search("comet planet ship", 8)
+    assert [hit.id for hit in found] == [hit.id for hit in hits]
+    np.testing.assert_allclose([h.score for h in found], [h.score for h in hits], atol=1e-6)
+    model.save(tmp_path / "copy")
+    assert len(docboltz.open(tmp_path / "copy").store) == 150
+
+
+def test_a_store_that_is_none_is_refused_before_the_work(model):
+    for store in ("elastic", "milvus+name", "milvus"):
+        with pytest.raises(InvalidParameter, match="store"):
+            model.index(texts(), store=store)
+    with pytest.raises(InvalidParameter, match="exclude each other"):
+        model.index(new("a"), append=True, store="files")
+    assert len(model.store) == 150
+
+
+def test_an_index_begun_before_the_model_was_replaced_is_refused(model):
+    """However late that happens: the model is held while its index takes its place."""
+
+    def replaced_meanwhile():
+        yield from texts(10)
+        save_model(model.path, model._arrays, {**model._settings, "other": 1})
+
+    with pytest.raises(InvalidParameter, match="was replaced while its documents were indexed"):
+        model.index(replaced_meanwhile())
+    with pytest.raises(InvalidParameter, match="was replaced while"):
+        model.delete(["1"])
+    with pytest.raises(InvalidModelFile, match="another model"):
+        open_store(model.store_folder, model=docboltz.open(model.path).fingerprint)
+
+
+def test_the_model_cannot_be_replaced_while_an_index_takes_its_place(model, monkeypatch):
+    """Another process would wait: the lock is held when the manifest is."""
+    held = []
+    real = os.replace
+
+    def replace(source, target):
+        if str(target).endswith(("store.json", "milvus.json")):
+            with ThreadPoolExecutor(1) as another, pytest.raises(Timeout):
+                another.submit(FileLock(model.path / ".lock").acquire, timeout=0).result()
+            held.append(True)
+        real(source, target)
+
+    monkeypatch.setattr("docboltz.bundles.os.replace", replace)
+    model.index(texts(20))
+    assert held == [True]
+
+
+def test_a_missing_package_is_named_with_what_to_install(fitted, monkeypatch, tmp_path):  # noqa: F811
+    monkeypatch.setitem(__import__("sys").modules, "pymilvus", None)
+    with pytest.raises(InvalidParameter, match=r"pip install 'docboltz\[milvus\]'"):
+        fitted.index(texts(), store=f"milvus+{tmp_path / 'missing.db'}")
