@@ -2,7 +2,10 @@ import contextlib
 import gzip
 import io
 import lzma
+import os
 import sys
+from pathlib import Path
+from threading import Timer
 
 import pyarrow
 import pytest
@@ -134,12 +137,55 @@ def test_ids_always_differ(tmp_path_factory, ids):
     assert len(found) == len(set(found)) == len(ids)
 
 
+@pytest.mark.parametrize("name", ["a.txt", "a.csv", "a.parquet"])
+def test_numbers_of_lines_and_rows_are_not_held(place, name, monkeypatch):
+    held = []
+    monkeypatch.setattr("docboltz.corpus.readers._unique", lambda *given: held.append(given))
+    data = as_parquet(pyarrow.table({"text": ["a", "b"]}))
+    data = {"a.txt": b"a\nb\n", "a.csv": b"text,n\na,1\nb,2\n"}.get(name, data)
+    (place / name).write_bytes(data)
+    assert [d.id for d in read(place / name)] == ["1", "2"]
+    assert not held
+
+
+def test_the_same_file_twice_has_ids_that_differ(place):
+    (place / "a.txt").write_text("a\nb\n")
+    documents = list(read([place / "a.txt"] * 2))
+    assert len({document.id for document in documents}) == 4
+
+
 def test_nothing_is_read_before_it_is_asked_for(place):
     path = place / "a.txt"
     path.write_text("word\n" * 100_000)
     stream = iter(read(path))
     assert next(stream).text == "word"
     stream.close()
+
+
+class TestStandardInput:
+    def test_one_that_is_closed(self, monkeypatch):
+        for closed in (None, io.TextIOWrapper(io.BytesIO())):
+            if closed is not None:
+                closed.close()
+            monkeypatch.setattr(sys, "stdin", closed)
+            with pytest.raises(InvalidCorpus, match="Standard input is closed"):
+                list(read("-"))
+
+    def test_one_that_does_not_wait_is_read_to_its_end(self, monkeypatch):
+        reading, writing = os.pipe()
+        os.set_blocking(reading, False)
+        writer = Timer(0.1, lambda: (os.write(writing, b"one\ntwo\n"), os.close(writing)))
+        with open(reading) as stdin:
+            monkeypatch.setattr(sys, "stdin", stdin)
+            writer.start()
+            assert texts("-") == ["one", "two"]
+        writer.join()
+
+    def test_a_cut_stream_is_an_error(self, stdin):
+        for pack in PACKERS.values():
+            stdin(pack(b"words\n" * 1000)[:-1])
+            with pytest.raises(InvalidCorpus, match="standard input could not be read"):
+                list(read("-"))
 
 
 class TestBadInput:
@@ -195,6 +241,26 @@ class TestBadInput:
         path.write_bytes(lzma.compress(b"word\n" * 10_000)[:-20])
         with pytest.raises(InvalidCorpus, match="complete if it is compressed"):
             list(read(path))
+
+    def test_a_document_that_is_too_long(self, place, monkeypatch):
+        monkeypatch.setattr("docboltz.corpus.readers.LONGEST", 100)
+        (place / "long").write_text("a" * 101)
+        (place / "short").write_text("a" * 100)
+        with pytest.raises(InvalidCorpus, match="long is longer than"):
+            list(read(place / "long", format="files"))
+        documents = read(place)
+        assert [d.id for d in documents] == ["short"]
+        assert documents.report.unreadable == 1
+
+    def test_too_many_labels(self, place, monkeypatch):
+        monkeypatch.setattr("docboltz.corpus.columns.MOST_LABELS", 10)
+        (place / "a.csv").write_text("text,label\na," + "x;" * 11 + "\n")
+        with pytest.raises(InvalidCorpus, match="more than 10 labels"):
+            list(read(place / "a.csv", label_separator=";"))
+
+    def test_a_url_that_pathlib_has_spoilt(self):
+        with pytest.raises(InvalidCorpus, match="A URL must be a string"):
+            read(Path("s3://bucket/a.csv"))
 
     def test_one_document_of_50_megabytes(self, place):
         path = place / "a.txt"

@@ -37,6 +37,8 @@ DATE_NAMES = (
     "publication_year", "updated_at", "updated", "update_date",
 )  # fmt: skip
 """Taken if the values are dates, too: a `time` of "3:20" is none."""
+MOST_LABELS = 1_000_000
+"""Of one document."""
 
 
 @dataclass(frozen=True)
@@ -194,6 +196,8 @@ def as_labels(value: Any, separator: str | None) -> tuple[str, ...]:
     values = value if isinstance(value, (list, tuple)) else [value]
     labels = [as_text(item) for item in values]
     if separator is not None:
+        if sum(label.count(separator) for label in labels) > MOST_LABELS:
+            raise InvalidCorpus(f"A document has more than {MOST_LABELS:,} labels.")
         labels = [part for label in labels for part in label.split(separator)]
     return tuple(dict.fromkeys(stripped for label in labels if (stripped := label.strip())))
 

@@ -21,6 +21,8 @@ MOSTLY = 0.9
 """Share of its values that must be dates before a column that was not named is one of dates."""
 SECONDS = (100_000_000, 4_102_444_800)
 """Seconds since 1970 that are taken for a date: from 1973 to 2099."""
+LONGEST = 200
+"""Characters of a date; mail has a few words after it."""
 
 Order = Literal["", "day", "month", "unknown"]
 """What comes first in 11/08/2013: "" where no such value was seen, unknown where all fit both."""
@@ -83,6 +85,8 @@ class DateReading:
             if isinstance(value, date):
                 return _iso(value) if isinstance(value, datetime) else value.isoformat()
             text = str(value).strip()
+            if len(text) > LONGEST:
+                return None
             return self._read(text) if text else ""
         except Exception:  # 31 February; a day before the year 1 in UTC; whatever an object does
             return None

@@ -54,7 +54,8 @@ def read_frame(frame: Any, choice: ColumnChoice, report: ReadReport) -> Iterator
         if any(value is UNDECODABLE for value in values):
             report.note("undecodable", f"The {kind}, row {number}")
             continue
-        yield Row(number, *columns.get(dict(zip(columns.used, values, strict=True))))
+        record = dict(zip(columns.used, values, strict=True))
+        yield Row(number, *columns.get(record), numbered=columns.id is None)
 
 
 def _column(frame: Any, position: int) -> Iterator[Any]:

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import PurePath, PurePosixPath
 from typing import Any, Literal
 
-from docboltz.errors import InvalidCorpus
+from docboltz.errors import InvalidCorpus, shown
 from docboltz.progress import printable
 
 BUFFER = 1 << 16
@@ -75,7 +75,7 @@ class Location(ABC):
         closed: list[OSError] = []
         for where, folders, names in self._walk(closed.append):
             folders[:] = sorted(name for name in folders if not name.startswith("."))
-            for name in sorted(name for name in names if not name.startswith(".")):
+            for name in sorted(name for name in names if name and not name.startswith(".")):
                 yield self._at(f"{where.rstrip('/')}/{name}")
         yield from (self._at(str(error.filename or self.path)) for error in closed)
 
@@ -264,12 +264,12 @@ def locate(written: str) -> Location:
         system, path = fsspec.core.url_to_fs(written)
     except ImportError as error:
         raise InvalidCorpus(
-            f"{written!r} needs a package that is not installed.",
+            f"{shown(written)} needs a package that is not installed.",
             hint=f"Install it: pip install {_driver(found[1])}",
         ) from error
     except Exception as error:
         raise InvalidCorpus(
-            f"{written!r} cannot be opened: {printable(str(error))}.",
+            f"{shown(written)} cannot be opened: {printable(str(error))}.",
             hint="URLs are those that fsspec knows, such as s3://, gs://, abfs:// or https://.",
         ) from error
     return RemotePath(path, system)

@@ -17,10 +17,12 @@ from docboltz.corpus.decoding import LONGEST, peek, too_long
 from docboltz.corpus.report import ReadAs
 from docboltz.corpus.rows import Row, TableFile, first_of
 from docboltz.corpus.values import UNDECODABLE, column_values
-from docboltz.errors import InvalidCorpus, shown
+from docboltz.errors import DocboltzError, InvalidCorpus, shown
 from docboltz.progress import printable
 
 ROWS_AT_ONCE = 256
+_DAMAGED = (ValueError, LookupError, ArithmeticError, MemoryError, TypeError)
+"""What pyarrow raises beside its own: a changed byte may make a name that is no text."""
 
 
 def read_parquet(file: TableFile) -> Iterator[Row]:
@@ -45,8 +47,10 @@ def read_parquet(file: TableFile) -> Iterator[Row]:
                     file.report.note("undecodable", f"{file.name}, row {number}")
                     continue
                 _require_short(record, columns, f"{file.name}, row {number},")
-                yield Row(number, *columns.get(record))
-        except (pyarrow.ArrowException, OverflowError) as error:
+                yield Row(number, *columns.get(record), numbered=columns.id is None)
+        except DocboltzError:
+            raise
+        except (pyarrow.ArrowException, *_DAMAGED) as error:
             reason = shown(printable(str(error)))[1:-1].strip().rstrip(".")
             raise InvalidCorpus(f"{file.name} is not a readable Parquet file: {reason}.") from error
 

@@ -1,7 +1,8 @@
 """Files, folders, URLs, standard input or data frames → a stream of documents.
 
-Nothing is held but hashes of the ids, which must differ. What cannot be read as a document is
-counted in a `ReadReport`; only a collection without a single readable document is an error.
+Nothing is held but hashes of ids that a file gives, which must differ. What cannot be read as a
+document is counted in a `ReadReport`; only a collection without a single readable document is an
+error.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import io
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import chain, groupby, islice
 from pathlib import Path
@@ -36,7 +38,7 @@ from docboltz.corpus.rows import Row, TableFile
 from docboltz.corpus.sources import Source, find_locations, find_sources
 from docboltz.corpus.tables import read_table
 from docboltz.corpus.taken_ids import TakenIds
-from docboltz.errors import InvalidCorpus, NoDocuments
+from docboltz.errors import InvalidCorpus, NoDocuments, shown
 from docboltz.progress import printable
 
 PART_FILES = 1000
@@ -121,7 +123,8 @@ class Documents:
             if not (text.isascii() and identity.isascii() and all(map(str.isascii, labels))):
                 identity, text = _spelled(identity), _spelled(text)
                 labels = tuple(map(_spelled, labels))
-            identity = taken.unique(identity, report)
+            if not row.numbered:
+                identity = taken.unique(identity, report)
             report.documents += 1
             report.unlabelled += not labels
             report.undated += row.date == ""
@@ -215,7 +218,7 @@ def read(
     files = _Files(locations, choice)
     more = f" and {len(given) - 1:,} more" if len(given) > 1 else ""
     return Documents(
-        f"{given[0]!r}{more}", files.rows, choice.options, read_with, locations, files.parts
+        f"{shown(given[0])}{more}", files.rows, choice.options, read_with, locations, files.parts
     )
 
 
@@ -281,7 +284,8 @@ class _Files:
         for source in sources:
             for row in self._read(source, report):
                 if several and row.id is None:
-                    row = row._replace(id=f"{source.location or source.name}:{row.number}")
+                    identity = f"{source.location or source.name}:{row.number}"
+                    row = row._replace(id=identity, numbered=False)
                 yield row
 
     def _read(self, source: Source, report: ReadReport) -> Iterator[Row]:
@@ -315,6 +319,10 @@ class _Files:
                 hint="Write it to a file, or keep its documents in a list.",
             )
         self._stdin_used = True
+        if sys.stdin is None or sys.stdin.closed:
+            raise InvalidCorpus("Standard input is closed.", hint="Name a file instead of '-'.")
+        with suppress(OSError, ValueError):  # where a program left it so, no data would be its end
+            os.set_blocking(sys.stdin.fileno(), True)
         stdin = cast(io.BufferedReader, sys.stdin.buffer)
         return io.BufferedReader(_Unclosed(stdin), BUFFER)
 
@@ -333,7 +341,10 @@ class _Files:
             require_mark(encoding, peek(stream), source.name)
         data = b"" if binary else stream.read(LONGEST + 1)
         if len(data) > LONGEST:
-            raise OSError(str(too_long("it")))
+            if source.folder is None:
+                raise too_long(source.name)
+            report.note("unreadable", f"{source.name}: longer than {LONGEST >> 20} MB")
+            return
         text = None if binary else Decoder(report, encoding).decode(data)
         if text is None:
             report.note("undecodable", source.name)

@@ -32,6 +32,8 @@ class Row(NamedTuple):
     labels: tuple[str, ...]
     date: str | None = ""
     """None for a value that is no date."""
+    numbered: bool = False
+    """No row of its file has an id, so that numbers are ids which differ and need not be held."""
 
 
 @dataclass(frozen=True)

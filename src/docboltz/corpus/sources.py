@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from docboltz.corpus.decoding import COMPRESSIONS
 from docboltz.corpus.locations import Location, locate
 from docboltz.corpus.read_options import Format
-from docboltz.errors import InvalidCorpus
+from docboltz.errors import InvalidCorpus, shown
 from docboltz.progress import printable
 
 _BY_SUFFIX: dict[str, Format] = {
     ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl",
     ".parquet": "parquet", ".pq": "parquet", ".txt": "lines", ".text": "lines",
 }  # fmt: skip
+_PATH_OF_URL = re.compile(r"[a-z][a-z0-9+.-]+:/[^/]")
 _TABLES = {suffix for suffix, format in _BY_SUFFIX.items() if format != "lines"}
 
 
@@ -61,13 +63,19 @@ def _find(entry: str) -> list[Location]:
             return matches
     except OSError as error:
         reason = printable(error.strerror or str(error))
-        raise InvalidCorpus(f"{entry!r} could not be read: {reason}.") from error
+        raise InvalidCorpus(f"{shown(entry)} could not be read: {reason}.") from error
     what = "Nothing matches" if glob.has_magic(entry) else "There is no file or folder"
+    raise InvalidCorpus(f"{what} {shown(entry)}.", hint=_where(entry))
+
+
+def _where(entry: str) -> str:
+    """What to know about a path that leads nowhere."""
+    if _PATH_OF_URL.match(entry):
+        return "A URL must be a string: pathlib makes one '/' of two."
     try:
-        hint = f"The working folder is {os.getcwd()!r}."
+        return f"The working folder is {os.getcwd()!r}."
     except OSError:
-        hint = "The working folder was removed."
-    raise InvalidCorpus(f"{what} {entry!r}.", hint=hint)
+        return "The working folder was removed."
 
 
 def find_sources(

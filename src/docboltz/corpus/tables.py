@@ -67,7 +67,7 @@ def read_lines(file: TableFile) -> Iterator[Row]:
         if line is None:
             file.report.note("undecodable", f"{file.name}, line {number}")
         elif line and not line.isspace():
-            yield Row(number, None, line, ())
+            yield Row(number, None, line, (), numbered=True)
 
 
 def read_json_lines(file: TableFile) -> Iterator[Row]:
@@ -230,7 +230,7 @@ def read_delimited(file: TableFile, *, tabs: bool) -> Iterator[Row]:
         if not any(name in record for name in columns.text):
             file.report.note("malformed", f"{file.name}, line {line}: no text")
             continue
-        yield Row(number, *columns.get(record))
+        yield Row(number, *columns.get(record), numbered=columns.id is None)
 
 
 def _delimiter(choice: ColumnChoice, tabs: bool, first_line: str) -> str:
@@ -267,7 +267,7 @@ class _CsvFeed:
                 yield "\n"
                 continue
             # Old Macintoshes end lines with \r alone.
-            for part in line.split("\r") if "\r" in line else (line,):
+            for part in _parts(line) if "\r" in line else (line,):
                 self.n_quotes += part.count('"')
                 self._bound(part, number)
                 yield part + "\n"
@@ -285,6 +285,15 @@ class _CsvFeed:
             hint="Perhaps a quote is never closed; if quotes are text, set {quotes=False}.",
             settings=("quotes=False",),
         )
+
+
+def _parts(line: str) -> Iterator[str]:
+    """What stands between line ends of old Macintoshes, one by one: there may be millions."""
+    begin = 0
+    while (end := line.find("\r", begin)) >= 0:
+        yield line[begin:end]
+        begin = end + 1
+    yield line[begin:]
 
 
 def _csv_rows(reader: Any, feed: _CsvFeed, file: TableFile) -> Iterator[tuple[int, list[str]]]:

@@ -137,3 +137,7 @@ for name, data in {
         PACKERS["gz"](data),
         "not a readable|could not be read",
     )
+WHOLE = as_parquet(pyarrow.table({"text": ["a"], "other": ["b"]}), store_schema=False)
+for name in ("text", "other"):
+    data = WHOLE.replace(name.encode(), b"\xff" * len(name))
+    add_file("Parquet", f"a name that is no text, {name}", "a.parquet", data, "not a readable")
