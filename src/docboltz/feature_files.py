@@ -18,7 +18,7 @@ from scipy.sparse import csr_array
 from docboltz.corpus.counts import Corpus
 from docboltz.corpus.readers import as_documents
 from docboltz.errors import EmptyDocumentsWarning, InvalidParameter, require, warn_user
-from docboltz.files import replacing
+from docboltz.files import replacing, require_apart
 from docboltz.indexing import BLOCK_DOCUMENTS, count_documents
 from docboltz.progress import progress_bar
 from docboltz.topics.mixture import Assignment
@@ -58,6 +58,7 @@ def save_features(
             EmptyDocumentsWarning,
         )
     stream = as_documents(documents, "TextModel.save_features", model.reading)
+    require_apart(out, [*stream.paths, model.path])
     how = {"analysis": model.analysis, "vocabulary": model.vocabulary}
     with replacing(out) as file:  # a place that cannot be written is found before the work
         corpus = count_documents(stream, None, verbose=verbose, **how)

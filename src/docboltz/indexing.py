@@ -18,6 +18,7 @@ from docboltz.corpus.counts import Corpus
 from docboltz.corpus.document import Document
 from docboltz.corpus.readers import Documents, as_documents
 from docboltz.errors import InvalidParameter
+from docboltz.files import require_apart
 from docboltz.progress import progress_bar, remark
 from docboltz.search.writer import Block, build_store
 from docboltz.storage import fingerprint
@@ -78,6 +79,7 @@ def count_documents(
 def index_documents(model: TextModel, documents: Any, folder: Path, *, verbose: bool) -> Corpus:
     """Make `documents` the collection in `folder` that the model searches."""
     stream = as_documents(documents, "TextModel.index", model.reading)
+    require_apart(folder, stream.paths)
     with Texts() as texts:
         corpus = count_documents(
             stream, texts.add, verbose=verbose, analysis=model.analysis, vocabulary=model.vocabulary

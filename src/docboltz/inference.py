@@ -16,6 +16,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor
 
+from docboltz.corpus.checks import check_structure
 from docboltz.device import share
 from docboltz.errors import warn_user
 from docboltz.model.conditionals import MEAN_FIELD_STEPS, fast_topic_input, mean_field, word_mean
@@ -31,6 +32,7 @@ BLOCK_ENTRIES = 2**22
 
 def to_torch(counts: sparse.csr_array) -> SparseCounts:
     """Share a CSR matrix's memory with torch."""
+    check_structure(counts, "docboltz")
     starts, words, data = map(share, (counts.indptr, counts.indices, counts.data))
     return SparseCounts(starts, words, data, counts.shape[1])
 

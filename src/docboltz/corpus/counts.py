@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
+from docboltz.corpus.checks import check_structure
 from docboltz.corpus.text import TextAnalysis
 from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.errors import InvalidCorpus, is_whole, require
@@ -36,6 +37,7 @@ class Corpus:
     """The date of each document by ISO 8601, "" where there is none. Left out, none has one."""
 
     def __post_init__(self) -> None:
+        check_structure(self.counts, "Corpus")
         shape = (len(self.ids), len(self.vocabulary))
         object.__setattr__(self, "dates", self.dates or ("",) * shape[0])
         n_about = len(self.labels), len(self.dates)

@@ -38,7 +38,10 @@ class Documents:
         rows: Callable[[ReadReport], Iterator[Row]],
         options: ReadOptions,
         read_with: Callable[[ReadOptions], Documents] | None = None,
+        paths: Sequence[Path | None] = (),
     ) -> None:
+        self.paths = tuple(path for path in paths if path is not None)
+        """Files and folders that are read, so that nobody writes over them."""
         self.options = options
         """How the source is read; a model saves it and reads new documents alike."""
         self.report = ReadReport()
@@ -160,9 +163,10 @@ def read(
             f"docboltz.read takes paths or a data frame; got {type(source).__name__}.",
             hint="A model's methods take lists and columns of texts as they are.",
         ) from error
-    files = _Files(find_paths(given), choice)
+    paths = find_paths(given)
+    files = _Files(paths, choice)
     more = f" and {len(given) - 1:,} more" if len(given) > 1 else ""
-    return Documents(f"{given[0]!r}{more}", files.rows, choice.options, read_with)
+    return Documents(f"{given[0]!r}{more}", files.rows, choice.options, read_with, paths)
 
 
 def as_documents(texts: Any, owner: str, saved: ReadOptions | None = None) -> Documents:

@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import csr_array
 
+from docboltz.corpus.checks import check_structure
+
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
 
@@ -154,6 +156,7 @@ def weighted(counts: csr_array, idf: NDArray[np.float64]) -> csr_array:
 
 def _in_order(counts: csr_array) -> csr_array:
     """Each word of a document once and in the order of words: equal documents get equal bits."""
+    check_structure(counts, "SearchStore.search")
     counts = csr_array(counts, dtype=np.float64, copy=True)
     counts.sum_duplicates()
     counts.eliminate_zeros()
