@@ -33,7 +33,8 @@ BLOCK_ENTRIES = 2**22
 def to_torch(counts: sparse.csr_array) -> SparseCounts:
     """Share a CSR matrix's memory with torch."""
     check_structure(counts, "docboltz")
-    starts, words, data = map(share, (counts.indptr, counts.indices, counts.data))
+    indices = counts.indices.astype(counts.indptr.dtype, copy=False)  # torch wants one type
+    starts, words, data = map(share, (counts.indptr, indices, counts.data))
     return SparseCounts(starts, words, data, counts.shape[1])
 
 

@@ -58,8 +58,8 @@ def _fault_of_compressed(X: Any) -> str | None:
         lines, width = lines // R, width // C
     elif data.ndim != 1:
         return "has data that is not one-dimensional"
-    if not (_are_indices(indptr) and _are_indices(indices)) or indptr.dtype != indices.dtype:
-        return "has indices that are not whole numbers of one type"
+    if not (_are_indices(indptr) and _are_indices(indices)):
+        return "has indices that are not whole numbers of 32 or 64 bits"
     if len(indptr) != lines + 1 or indptr[0] != 0 or (indptr[1:] < indptr[:-1]).any():
         return "has a broken indptr"
     if indptr[-1] > min(len(indices), len(data)):
