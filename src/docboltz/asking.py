@@ -218,9 +218,7 @@ class Asking:
     def store_folder(self) -> Path:
         """Where the collection that is searched is, or will be."""
         if self.path is not None:
-            if (self.path / SEARCH).is_symlink():  # it would lead out of the model's folder
-                raise STORE.unusable(self.path / SEARCH, "is a link")
-            return self.path / SEARCH
+            return STORE.inside(self.path, SEARCH)
         if self._temporary is None:
             raise InvalidParameter(
                 "The model has no documents to search.",

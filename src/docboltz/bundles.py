@@ -28,15 +28,21 @@ from pathlib import Path
 from typing import Any
 
 from docboltz.errors import InvalidModelFile, InvalidParameter
-from docboltz.files import StrPath, digest, require_writable, sha256, sync
+from docboltz.files import (
+    StrPath,
+    digest,
+    parse_json,
+    read_file,
+    require_writable,
+    sha256,
+    sync,
+)
 
-LARGEST_MANIFEST = 1 << 28
-"""Bytes of a manifest; a vocabulary of a million words takes a tenth of it."""
 LOCK = ".lock"
 _BUILD = re.compile("build-[0-9a-f]{16}")
 _SHA256 = re.compile("[0-9a-f]{64}")
 _MALFORMED: tuple[type[Exception], ...] = (LookupError, TypeError, ValueError, AttributeError)
-_MALFORMED += (OverflowError, RecursionError, MemoryError)
+_MALFORMED += (ArithmeticError, RecursionError, MemoryError)
 """What code that trusts a description runs into where there is no reason to."""
 
 
@@ -102,6 +108,13 @@ class Bundle:
         """Tell whether there is one, whole or not, that a save to `folder` would replace."""
         return (Path(folder) / self.manifest).exists()
 
+    def inside(self, folder: Path, name: str) -> Path:
+        """Where one of this kind is in the folder of another; a link would lead out of it."""
+        path = folder / name
+        if path.is_symlink():
+            raise self.unusable(path, "is a link")
+        return path
+
     def open(self, folder: StrPath) -> Opened:
         """Read and check the manifest; the sizes of the files, not their content."""
         opened = self._manifest(Path(folder))
@@ -114,7 +127,7 @@ class Bundle:
     def read(self, opened: Opened, name: str) -> bytes:
         """The bytes of a file, if they are those that were saved."""
         with self._reading(opened, name):
-            data = opened.file(name).read_bytes()
+            data = read_file(opened.file(name), opened.files[name].bytes, follow=False)
         if hashlib.sha256(data).hexdigest() != opened.files[name].sha256:
             raise self.damaged(opened.folder, f"{name} was changed after it was saved")
         return data
@@ -192,10 +205,10 @@ class Bundle:
         if not self.exists(path) or self._is_foreign(path):
             return
         with self.locked(path):
+            builds = self._builds(path)
             (path / self.manifest).unlink(missing_ok=True)
-            for entry in path.iterdir():
-                if _BUILD.fullmatch(entry.name):
-                    shutil.rmtree(entry, ignore_errors=True)
+            for build in builds:
+                shutil.rmtree(build, ignore_errors=True)
         (path / LOCK).unlink(missing_ok=True)
         if not any(path.iterdir()):
             path.rmdir()
@@ -258,11 +271,7 @@ class Bundle:
     def _described(self, file: Path) -> Any:
         folder = file.parent
         try:
-            # A pipe would wait for ever, and a device never end.
-            if not stat.S_ISREG(file.stat().st_mode):
-                raise self.damaged(folder, f"{file.name} is not a file")
-            with file.open("rb") as stream:
-                data = stream.read(LARGEST_MANIFEST + 1)
+            return parse_json(read_file(file, follow=False))
         except OSError as error:
             raise InvalidModelFile(
                 f"There is no docboltz {self.noun} in {folder}: {file.name} cannot be read "
@@ -270,11 +279,7 @@ class Bundle:
                 hint=self.remedy,
                 settings=self.settings,
             ) from error
-        if len(data) > LARGEST_MANIFEST:
-            raise self.damaged(folder, f"{file.name} is larger than any of docboltz's")
-        try:
-            return json.loads(data)
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             raise self.damaged(folder, f"{file.name} is not valid JSON ({error})") from error
 
     def _fault(self, opened: Opened) -> str | None:
@@ -296,10 +301,17 @@ class Bundle:
             described = self._described(folder / self.manifest)
         except InvalidModelFile:
             names = {entry.name for entry in folder.iterdir()}
-            ours = {name for name in names if _BUILD.fullmatch(name) or name == LOCK}
+            ours = {build.name for build in self._builds(folder)} | ({LOCK} & names)
             damaged = {self.manifest} if ours else set()  # beside a build it was ours
             return bool(names - ours - damaged - {*self.also})
         return not (isinstance(described, dict) and described.get("format") == self.format)
+
+    def _builds(self, folder: Path) -> list[Path]:
+        """All builds of this kind: folders of such a name with no other files than builds have."""
+        own = {*self.files, self.manifest}
+        found = [entry for entry in folder.iterdir() if _BUILD.fullmatch(entry.name)]
+        real = [entry for entry in found if entry.is_dir() and not entry.is_symlink()]
+        return [entry for entry in real if own.issuperset(os.listdir(entry))]
 
     def _remove_unused(self, folder: Path, own: Path) -> None:
         """Remove the old build, or `own` if it failed, and what killed saves left behind.
@@ -307,8 +319,7 @@ class Bundle:
         Which one is in use is read from disk: an interrupt may come right after the replacement.
         """
         try:
-            used = self._manifest(folder).build
-            builds = [entry for entry in folder.iterdir() if _BUILD.fullmatch(entry.name)]
+            used, builds = self._manifest(folder).build, self._builds(folder)
         except (InvalidModelFile, OSError):  # none yet, or one this version cannot read
             used, builds = "", [own]
         for build in builds:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,17 @@ from docboltz.errors import InvalidParameter, is_whole, require
 OTHER_METHODS = 2**32 - 1
 """Second part of the seed of every method but fit: no stream of theirs is one of fit's."""
 
+_process = os.getpid()
+"""Process whose threads torch computes on."""
+
 
 def choose_device(name: str, owner: str) -> torch.device:
-    """Turn a device setting into a device that is there."""
+    """Turn a device setting into a device that is there, for this process too."""
+    _do_without_lost_threads()
+    if name != "cpu" and torch.cuda._is_in_bad_fork():
+        expected = "'cpu' in a process that was forked from one that uses the GPU"
+        hint = "Or start processes anew: multiprocessing.get_context('spawn')."
+        require(False, owner, "device", expected, name, hint=hint)
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     known = isinstance(name, str) and name.partition(":")[0] in ("cpu", "cuda")
@@ -28,6 +37,14 @@ def choose_device(name: str, owner: str) -> torch.device:
         hint = f"Torch says: {str(error).splitlines()[0]}"
         require(False, owner, "device", "a device that is there", name, hint=hint)
     return torch.device(name)
+
+
+def _do_without_lost_threads() -> None:
+    """Compute on one thread in a forked process: torch would wait for ever for its parent's."""
+    global _process
+    if _process != os.getpid():
+        torch.set_num_threads(1)
+        _process = os.getpid()
 
 
 def random_state_of(value: Any, owner: str) -> np.random.RandomState:

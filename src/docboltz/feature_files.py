@@ -18,7 +18,7 @@ from scipy.sparse import csr_array
 from docboltz.corpus.counts import Corpus
 from docboltz.corpus.readers import as_documents
 from docboltz.errors import EmptyDocumentsWarning, InvalidParameter, require, warn_user
-from docboltz.files import replacing
+from docboltz.files import replacing, require_apart
 from docboltz.indexing import BLOCK_DOCUMENTS, count_documents, counts_folder
 from docboltz.progress import progress_bar
 from docboltz.topics.mixture import Assignment
@@ -59,6 +59,7 @@ def save_features(
             EmptyDocumentsWarning,
         )
     stream = as_documents(documents, "TextModel.save_features", model.reading)
+    require_apart(out, [*stream.paths, model.path])
     how: dict[str, Any] = {"analysis": model.analysis, "vocabulary": model.vocabulary}
     # A place that cannot be written is found before the work.
     with replacing(out) as file, counts_folder(out) as counts_on_disk:

@@ -1,14 +1,21 @@
-"""Files that docboltz writes: whole or not at all, on the disk itself, where they may be."""
+"""Every file that docboltz writes or reads back.
+
+Written whole or not at all, on the disk itself, and never over what is read. Read back only where
+it is a file, and no more of it than docboltz would have written.
+"""
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import io
 import json
 import os
 import secrets
+import stat
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,21 +24,14 @@ from docboltz.errors import InvalidCorpus, InvalidParameter
 
 StrPath = str | os.PathLike[str]
 
+LARGEST_JSON = 1 << 28
+"""Bytes of JSON that docboltz wrote; a vocabulary of a million words takes a tenth of it."""
+
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Give a temporary path to write to; synced, it takes the place of `path` if all went well."""
-    # Not by tempfile, whose files only their owner may read, which would outlive the renaming.
-    temporary = path.with_name(f".{path.stem}-{secrets.token_hex(8)}{path.suffix}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.touch(exist_ok=False)
-    except OSError as error:
-        cached = path.is_relative_to(cache_folder())
-        hint = "Set the environment variable DOCBOLTZ_CACHE to a folder that can be written."
-        raise InvalidCorpus(
-            f"{path} cannot be written: {error.strerror}.", hint=hint if cached else ""
-        ) from error
+    temporary = _draft(path)
     try:
         yield temporary
         sync(temporary)
@@ -39,6 +39,31 @@ def replacing(path: Path) -> Iterator[Path]:
         sync(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def require_file(path: Path) -> None:
+    """Say now, rather than after the work, that no file can be written there."""
+    _draft(path).unlink()
+
+
+def _draft(path: Path) -> Path:
+    """An empty file beside `path`, if that may be written."""
+    # Not by tempfile, whose files only their owner may read, which would outlive the renaming.
+    token = secrets.token_hex(8)
+    try:
+        if path.exists() and not path.is_file():
+            raise OSError(errno.EEXIST, "it is a folder, or no file at all")  # such as /dev/null
+        temporary = path.with_name(f".{path.stem}-{token}{path.suffix}")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.touch(exist_ok=False)
+    except (OSError, ValueError) as error:  # a name with NUL, or no name
+        cached = path.is_relative_to(cache_folder())
+        hint = "Set the environment variable DOCBOLTZ_CACHE to a folder that can be written."
+        raise InvalidCorpus(
+            f"{path} cannot be written: {getattr(error, 'strerror', None) or error}.",
+            hint=hint if cached else "",
+        ) from error
+    return temporary
 
 
 def write_text(path: Path, text: str) -> None:
@@ -60,8 +85,67 @@ def sync(path: Path) -> None:
 
 def sha256(path: Path) -> str:
     """The SHA-256 of a file's bytes, in hexadecimal."""
-    with path.open("rb") as stream:
+    with open_file(path) as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def open_file(path: StrPath, *, follow: bool = True) -> io.BufferedReader:
+    """Open a file to read; OSError for anything else, and for a link that is not to be followed.
+
+    A pipe would wait for ever and a device never end. Which it is, is asked of what was opened, not
+    of what had the name before; and without waiting, which opening a pipe does.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+    if not follow:
+        flags |= getattr(os, "O_NOFOLLOW", 0)
+    try:
+        descriptor = os.open(path, flags)
+    except ValueError as error:  # a name with NUL
+        raise OSError(errno.EINVAL, str(error), os.fspath(path)) from error
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "not a file", os.fspath(path))
+    return os.fdopen(descriptor, "rb")
+
+
+def read_file(path: StrPath, most: int = LARGEST_JSON, *, follow: bool = True) -> bytes:
+    """The bytes of a file; OSError for anything else, and for more than `most` of them."""
+    with open_file(path, follow=follow) as stream:
+        data = stream.read(most + 1)
+    if len(data) > most:
+        raise OSError(errno.EFBIG, "larger than any of docboltz's", os.fspath(path))
+    return data
+
+
+def parse_json(data: bytes) -> Any:
+    """What JSON says; ValueError for what is none, or is nested without end."""
+    try:
+        return json.loads(data)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+
+
+def require_apart(out: StrPath, read: Iterable[StrPath | None]) -> None:
+    """Refuse to write what is read, by whatever name, or into a folder that is read."""
+    target = Path(out)
+    for given in read:
+        if given is None:
+            continue
+        source = Path(given)
+        try:
+            same = target.exists() and source.exists() and target.samefile(source)
+            own, other = target.resolve(), source.resolve()
+        except (OSError, ValueError, RuntimeError):  # what cannot be, whoever opens it says so
+            continue
+        if same or own == other:
+            where = f"{target} is what is read"
+        elif source.is_dir() and own.is_relative_to(other):
+            where = f"{target} is in {source}, which is read"
+        elif target.is_dir() and other.is_relative_to(own):
+            where = f"{source}, which is read, is in {target}"
+        else:
+            continue
+        raise InvalidParameter(f"{where}: nothing was written.", hint="Name another place.")
 
 
 def digest(value: Any) -> str:

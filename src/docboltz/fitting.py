@@ -5,8 +5,10 @@ from __future__ import annotations
 import shutil
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace as replaced
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -36,10 +38,11 @@ from docboltz.errors import (
     warn_user,
 )
 from docboltz.estimator.base import TopicModel, few_documents
+from docboltz.estimator.checkpoints import Checkpoint
 from docboltz.estimator.models import OverReplicatedSoftmax
 from docboltz.estimator.saving import describe
 from docboltz.evaluation.topic_words import BLOCK_DOCUMENTS, TopicTally
-from docboltz.files import StrPath
+from docboltz.files import StrPath, require_apart
 from docboltz.indexing import (
     COUNTS,
     KEPT_CHARACTERS,
@@ -52,7 +55,7 @@ from docboltz.indexing import (
     write_store,
 )
 from docboltz.progress import remark
-from docboltz.storage import CHECKPOINT, MODEL, save_model
+from docboltz.storage import CHECKPOINT, MODEL, Arrays, save_model
 from docboltz.topic_verbs import FOLDER
 from docboltz.topics.topic_tree import TOPICS
 from docboltz.training.recipes import find_recipe, with_updates
@@ -95,6 +98,7 @@ def fit(
     if store is not None:
         require_store(store)
     if out is not None:
+        require_apart(out, stream.paths)
         checkpoint = prepare_folder(out, replace=replace, restart=restart)
         estimator.set_params(checkpoint=checkpoint)
         if verbose and CHECKPOINT.exists(checkpoint):
@@ -131,7 +135,7 @@ def fit(
         settings["text"] = describe_text(stream, analysis, corpus.vocabulary, units)
         settings["text"]["interrupted"] = stopped is not None
         if out is not None:
-            save_model(out, arrays, settings)
+            _save(out, arrays, settings, state)
             TOPICS.remove(out / FOLDER)  # of the model that was there
         model = cls(arrays, settings, path=out, estimator=estimator)
         if state is not None:
@@ -226,10 +230,26 @@ def prepare_folder(out: Path, *, replace: bool, restart: bool) -> Path:
             hint="Name another folder, or add {replace=True}.",
             settings=("replace=True",),
         )
+    TOPICS.inside(out, FOLDER)
     if restart:
-        CHECKPOINT.remove(checkpoint)
+        CHECKPOINT.remove(CHECKPOINT.inside(checkpoint.parent, checkpoint.name))
         remove_parts(beside(out, COUNTS))
+    CHECKPOINT.require_writable(checkpoint)
     return checkpoint
+
+
+def _save(out: Path, arrays: Arrays, settings: dict[str, Any], state: Checkpoint | None) -> None:
+    """Save the model; where that fails after all, what took long to learn is not to be lost."""
+    try:
+        save_model(out, arrays, settings)
+    except DocboltzError as error:
+        kept = f"The state of training is in {state.path}." if state is not None else ""
+        with suppress(DocboltzError, OSError):
+            place = Path(mkdtemp(prefix="docboltz-")) / (out.name or "model")
+            save_model(place, arrays, settings)
+            kept = f"What was learnt is saved in {place}: move it from there."
+        error.hint = f"{error.hint} {kept}".strip()
+        raise
 
 
 def _holds_whole_model(folder: Path) -> bool:
@@ -279,7 +299,7 @@ def warn_of_language(guess: LanguageGuess, analysis: TextAnalysis, *, verbose: b
         warn_user(f"{mismatch}.", LanguageWarning)
 
 
-def _train(model: TopicModel, corpus: Corpus) -> tuple[Any, BaseException | None]:
+def _train(model: TopicModel, corpus: Corpus) -> tuple[Checkpoint | None, BaseException | None]:
     """Fit; give the checkpoint that is left, and what stopped training, if a model came of it."""
     try:
         with warnings.catch_warnings():

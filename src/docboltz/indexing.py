@@ -22,7 +22,7 @@ from docboltz.corpus.readers import Documents, as_documents
 from docboltz.corpus.text import TextAnalysis
 from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.errors import InvalidParameter, require
-from docboltz.files import digest
+from docboltz.files import digest, require_apart
 from docboltz.progress import progress_bar, remark
 from docboltz.search.growing import update_store
 from docboltz.search.interface import Store, open_store
@@ -155,6 +155,7 @@ def index_documents(
 ) -> Corpus:
     """Make `documents` the collection in `folder` that the model searches, or add them to it."""
     stream = as_documents(documents, "TextModel.index", model.reading)
+    require_apart(folder, stream.paths)
     if store is not None:
         require_store(store)
     how = {"analysis": model.analysis, "vocabulary": model.vocabulary}

@@ -16,6 +16,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor
 
+from docboltz.corpus.checks import check_structure
 from docboltz.device import share
 from docboltz.errors import warn_user
 from docboltz.model.conditionals import MEAN_FIELD_STEPS, fast_topic_input, mean_field, word_mean
@@ -31,7 +32,9 @@ BLOCK_ENTRIES = 2**22
 
 def to_torch(counts: sparse.csr_array) -> SparseCounts:
     """Share a CSR matrix's memory with torch."""
-    starts, words, data = map(share, (counts.indptr, counts.indices, counts.data))
+    check_structure(counts, "docboltz")
+    indices = counts.indices.astype(counts.indptr.dtype, copy=False)  # torch wants one type
+    starts, words, data = map(share, (counts.indptr, indices, counts.data))
     return SparseCounts(starts, words, data, counts.shape[1])
 
 

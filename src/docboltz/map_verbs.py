@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from docboltz.corpus.checks import check_structure
 from docboltz.layout.coordinates import Progress
 from docboltz.layout.document_map import MAP, DocumentMap
 from docboltz.search.vectors import Floats, unit_vectors
@@ -52,6 +53,7 @@ class MapVerbs(TopicVerbs):
 
     def place_counts(self, counts: Any) -> Floats:
         """Where counted documents lie on the map: (n, 2)."""
+        check_structure(counts, "TextModel.place_counts")
         found, store = self.map(), self.store
         places = np.full((counts.shape[0], 2), np.nan, np.float32)
         some = np.flatnonzero(np.diff(counts.indptr))
@@ -76,7 +78,7 @@ class MapVerbs(TopicVerbs):
 
     @property
     def _map_folder(self) -> Path | None:
-        return None if self.path is None else self.path / FOLDER
+        return None if self.path is None else MAP.inside(self.path, FOLDER)
 
     def _saved_map(self) -> DocumentMap | None:
         """The map in memory or in the model's folder, perhaps of documents as they were before."""

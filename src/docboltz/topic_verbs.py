@@ -15,6 +15,7 @@ import numpy as np
 
 from docboltz.answers import Topics
 from docboltz.asking import Asking
+from docboltz.corpus.checks import check_structure
 from docboltz.errors import (
     InvalidModelFile,
     InvalidParameter,
@@ -87,6 +88,7 @@ class TopicVerbs(Asking):
 
     def assign_counts(self, counts: Any) -> Assignment:
         """The topics of counted documents: (n, K)."""
+        check_structure(counts, "TextModel.assign_counts")
         tree, mean = self.tree, self.activity
         parts = []
         for begin in range(0, max(counts.shape[0], 1), BLOCK_DOCUMENTS):
@@ -220,7 +222,7 @@ class TopicVerbs(Asking):
 
     @property
     def _topics_folder(self) -> Path | None:
-        return None if self.path is None else self.path / FOLDER
+        return None if self.path is None else TOPICS.inside(self.path, FOLDER)
 
     def _saved_tree(self) -> TopicTree | None:
         """The tree in memory or in the model's folder, of the documents that are searched now."""

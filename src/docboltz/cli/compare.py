@@ -67,12 +67,13 @@ def compare(
     from docboltz.corpus.split import Counting, count_split
     from docboltz.experiments import comparison, comparison_report
     from docboltz.experiments.models import Settings, choose_models
-    from docboltz.files import require_writable
+    from docboltz.files import require_apart, require_writable
 
     names = [name.strip().lower() for name in models.split(",") if name.strip()]
     choose_models(names)
     usual = comparison.usual_recipe(device)
     require_writable(out)
+    require_apart(out, [*documents.paths, *(others.paths if others else ())])
     silent = quiet or json
     split = count_split(
         documents,

@@ -28,6 +28,7 @@ def datasets(
     from docboltz.corpus.datasets import DATASETS, load_dataset
     from docboltz.corpus.export import write_json_lines
     from docboltz.errors import InvalidParameter
+    from docboltz.files import require_apart, require_file
 
     if name is None and (out is not None or path is not None):
         raise InvalidParameter(f"Name the dataset as well: one of {', '.join(DATASETS)}.")
@@ -40,6 +41,9 @@ def datasets(
         rows = [[i["name"], i["description"], i["size"], i["source"]] for i in infos]
         print_table(None, columns, rows)
         return
+    if out is not None:
+        require_apart(out, [path])
+        require_file(out)
     data = load_dataset(name, path=path, log=lambda message: remark(message, quiet=quiet))
     sizes = {"train": len(data.train), "test": len(data.test)}
     if out is not None:

@@ -45,6 +45,7 @@ def explore(
 
     from docboltz.explorer.live import Live
     from docboltz.explorer.server import Server, address, listen, run
+    from docboltz.files import require_apart
     from docboltz.progress import progress_bar
     from docboltz.text_model import TextModel
 
@@ -54,6 +55,7 @@ def explore(
         if out is not None:
             from docboltz.explorer.single_file import write_page
 
+            require_apart(out, [model])
             write_page(opened, out, characters=characters, progress=update)
             remark(f"Written: {out} ({out.stat().st_size / 1e6:.1f} MB)", quiet=quiet)
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
@@ -14,7 +15,18 @@ RECIPES = ("quick", "full", "density", "paper")
 """As in `docboltz.training.recipes`, which would take seconds to import."""
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
-PATH = click.Path(path_type=Path)
+
+
+class _Name(click.Path):
+    """The path of a file or folder, which has a name: an empty one would be the working folder."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value in ("", b"") or "\0" in os.fspath(value):
+            self.fail("a name is needed.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+PATH = _Name(path_type=Path)
 COUNT = click.IntRange(min=1)
 SHARE = click.FloatRange(0.01, 0.9)
 

@@ -49,7 +49,7 @@ def reproduce(
     from docboltz.experiments.record import read_records
     from docboltz.experiments.report import write_report
     from docboltz.experiments.reproduction import reproduce as run
-    from docboltz.files import require_writable
+    from docboltz.files import require_apart, require_writable
 
     def log(message: str) -> None:
         remark(message, quiet=quiet)
@@ -57,6 +57,7 @@ def reproduce(
     if not report_only:
         require_writable(out)
     if save_counts:
+        require_apart(out, [counts, path, rcv1])
         Sources(counts, path, rcv1).save(out, log)
         return
     if not report_only:

@@ -12,6 +12,7 @@ from docboltz.cli.options import flag, option
 from docboltz.cli.output import count_of, print_answer, print_json, remark
 from docboltz.cli.topic_shares import show_shares
 from docboltz.errors import InvalidParameter, require
+from docboltz.files import require_apart
 
 if TYPE_CHECKING:
     from docboltz.text_model import TextModel
@@ -51,6 +52,8 @@ def topics(model: Path, json: bool, out: Path | None, **given: Any) -> None:
     if given["period"] is not None and given["by"] is None:
         raise click.UsageError("--period says how --by counts time; --by is missing.")
     given["number"] = _number(given["number"])
+    if out is not None:
+        require_apart(out, [model])
     text_model = TextModel.open(model)
     if given["units"]:
         _show_units(text_model, {**given, "out": out}, json=json)

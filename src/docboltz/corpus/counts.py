@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
+from docboltz.corpus.checks import check_structure
 from docboltz.corpus.stored import folder_of
 from docboltz.corpus.text import TextAnalysis
 from docboltz.corpus.vocabulary import Vocabulary
@@ -41,6 +42,7 @@ class Corpus:
     """The date of each document by ISO 8601, "" where there is none. Left out, none has one."""
 
     def __post_init__(self) -> None:
+        check_structure(self.counts, "Corpus")
         shape = (len(self.ids), len(self.vocabulary))
         if not len(self.dates):
             object.__setattr__(self, "dates", ("",) * shape[0])

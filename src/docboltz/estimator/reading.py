@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from docboltz.corpus.checks import check_counts
+from docboltz.corpus.checks import check_counts, check_structure
+from docboltz.corpus.frames import is_frame
 from docboltz.errors import EmptyDocumentsWarning, InvalidCounts, warn_user
 from docboltz.inference import to_torch
 from docboltz.model.counts import SparseCounts
@@ -63,6 +64,7 @@ class ReadsCounts:
                 hint="Count their words first, as scikit-learn's CountVectorizer does, or use "
                 "TextModel, which takes texts.",
             )
+        check_structure(X, owner)  # before anybody converts it
         try:
             X = validate_data(self, X, accept_sparse="csr", ensure_all_finite=False, reset=reset)
         except ValueError as error:
@@ -93,9 +95,21 @@ def _without_rows(counts: sparse.csr_array, empty: Any) -> sparse.csr_array:
 
 
 def _holds_text(X: Any) -> bool:
-    """Tell whether somebody passed texts, or rows of them, where counts should be."""
+    """Tell whether somebody passed texts, or numbers spelled as texts, where counts should be.
+
+    scikit-learn would take "7" for a number.
+    """
     first = X
     for _ in range(2):
         if isinstance(first, list | tuple | np.ndarray) and len(first):
             first = first[0]
-    return isinstance(first, str)
+    if isinstance(first, str):
+        return True
+    if sparse.issparse(X):
+        return False
+    try:  # of a data frame without its rows: the type is all that is asked
+        kind = np.asarray(X[:0] if is_frame(X) else X).dtype.kind
+        values = np.asarray(X).flat if kind == "O" else ()
+    except (TypeError, ValueError):  # not even an array: scikit-learn says so better
+        return False
+    return kind in "US" or any(isinstance(value, str | bytes) for value in values)

@@ -20,6 +20,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score
 from sklearn.preprocessing import StandardScaler
 
+from docboltz.corpus.checks import check_structure
 from docboltz.device import choose_device
 from docboltz.errors import is_number, require
 from docboltz.evaluation.labels import label_matrix, label_names, require_same_labels
@@ -118,6 +119,8 @@ def evaluate_classification(
     """
     owner = "evaluate_classification"
     place = choose_device(device, owner)
+    for given in (features, test_features):
+        check_structure(given, owner)
     multilabel = np.ndim(labels) == 2
     read = label_matrix if multilabel else label_names
     known = read(labels, _n_rows(features), owner, "labels")

@@ -14,6 +14,7 @@ from scipy.sparse import csr_array, issparse
 from torch import Tensor
 from torch.nn.functional import normalize
 
+from docboltz.corpus.checks import check_structure
 from docboltz.errors import require
 
 
@@ -30,6 +31,8 @@ class Cosines:
         self._sparse = issparse(database) or issparse(queries)
         dense_only = "False for sparse features, which would not stay sparse"
         require(not (self._sparse and center), owner, "center", dense_only, center)
+        for given in (database, queries):
+            check_structure(given, owner)
         documents, asked = (
             csr_array(given, dtype=np.float32) if self._sparse else np.asarray(given, np.float32)
             for given in (database, queries)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.preprocessing import MultiLabelBinarizer
 
+from docboltz.corpus.checks import check_structure
 from docboltz.corpus.split import Split
 from docboltz.errors import InvalidCorpus, require
 
@@ -30,6 +31,7 @@ def label_matrix(values: Any, n_documents: int, owner: str, name: str) -> csr_ar
     shaped = given.ndim == 2 and given.shape[0] == n_documents and given.dtype.kind in "biuf"
     expected = f"numbers of shape ({n_documents}, n_labels), a document a row"
     require(shaped, owner, name, expected, f"{given.dtype} of shape {given.shape}")
+    check_structure(given, owner)
     labels = csr_array(given, copy=True)
     labels.sum_duplicates()
     labels.eliminate_zeros()

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csc_array, csr_array, diags_array, issparse
 
+from docboltz.corpus.checks import check_structure
 from docboltz.errors import is_number, is_whole, require
 
 BLOCK_DOCUMENTS = 65_536
@@ -38,6 +39,8 @@ class TopicTally:
 
     def add(self, features: Any, counts: csr_array) -> None:
         """Take in documents: features (n, F), dense or sparse, and counts (n, K), no row empty."""
+        for given in (features, counts):
+            check_structure(given, "TopicTally.add")
         shares = diags_array(1 / counts.sum(axis=1)) @ counts
         on = shares.T @ features
         self._on += on.toarray() if issparse(on) else on
@@ -76,6 +79,8 @@ def topic_words(features: Any, counts: csr_array, k: int = 10) -> NDArray[np.int
     array([[0],
            [2]])
     """
+    for given in (features, counts):
+        check_structure(given, "topic_words")
     n, K = counts.shape
     require(is_whole(k) and 1 <= k <= K, "topic_words", "k", f"from 1 to {K} words", k)
     values = csr_array(features) if issparse(features) else np.asarray(features)
@@ -200,6 +205,7 @@ def _columns(words: ArrayLike, owner: str) -> NDArray[np.int64]:
 def _word_columns(words: ArrayLike, counts: Any, owner: str) -> NDArray[np.int64]:
     """The words of topics, at least two each, that are columns of `counts`."""
     require(issparse(counts), owner, "counts", "a sparse matrix", type(counts))
+    check_structure(counts, owner)
     columns, K = _columns(words, owner), counts.shape[1]
     k = columns.shape[1]
     require(k > 1, owner, "words", "at least two words a topic", columns.shape)

@@ -19,6 +19,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import csr_array
 
+from docboltz.corpus.checks import check_structure
+
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
 
@@ -259,6 +261,7 @@ def idf_of(n: int, df: NDArray[np.int64]) -> NDArray[np.float64]:
 
 def _in_order(counts: csr_array) -> csr_array:
     """Each word of a document once and in the order of words: equal documents get equal bits."""
+    check_structure(counts, "SearchStore.search")
     counts = csr_array(counts, dtype=np.float64, copy=True)
     counts.sum_duplicates()
     counts.eliminate_zeros()

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
 from docboltz.bundles import Bundle
+from docboltz.corpus.checks import check_structure
 from docboltz.corpus.document import Document
 from docboltz.errors import InvalidCorpus, require, require_count
 from docboltz.files import StrPath
@@ -146,6 +147,7 @@ def checked_block(block: Block, n_features: int, n_words: int) -> Floats:
     """The features of a block that can be stored."""
     owner = "build_store"
     vectors = checked_vectors(block.features, n_features, owner, "features")
+    check_structure(block.counts, owner)
     got = (len(vectors), block.counts.shape[0], len(block.documents))
     require(len(set(got)) == 1, owner, "features", "as many as counts and documents", got)
     wide = block.counts.shape[1] == n_words
