@@ -40,8 +40,14 @@ COUNTS = ".counts"
 class Texts:
     """The beginnings of texts, in a temporary file, in the order the texts came."""
 
+    def __init__(self, model_folder: Path | None = None) -> None:
+        """The file is beside the model's folder, if it has one: others may be in memory."""
+        self._model_folder = model_folder
+
     def __enter__(self) -> Texts:
-        self._file: IO[str] = tempfile.TemporaryFile("w+", encoding="utf-8")
+        above = () if self._model_folder is None else self._model_folder.absolute().parents
+        place = next((folder for folder in above if folder.is_dir()), None)
+        self._file: IO[str] = tempfile.TemporaryFile("w+", encoding="utf-8", dir=place)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -137,7 +143,7 @@ def index_documents(model: TextModel, documents: Any, folder: Path, *, verbose: 
     """Make `documents` the collection in `folder` that the model searches."""
     stream = as_documents(documents, "TextModel.index", model.reading)
     how = {"analysis": model.analysis, "vocabulary": model.vocabulary}
-    with Texts() as texts, counts_folder(model.path) as counts:
+    with Texts(model.path) as texts, counts_folder(model.path) as counts:
         corpus = count_documents(stream, texts.add, verbose=verbose, folder=counts, **how)
         write_store(model, corpus, texts, folder, verbose=verbose)
     return corpus
