@@ -104,7 +104,7 @@ def fit(
         if verbose and CHECKPOINT.exists(checkpoint):
             remark(f"There is a checkpoint in {checkpoint}: going on.")
     guess = LanguageGuess()
-    with Texts() as texts, counts_folder(out) as counts:
+    with Texts(out) as texts, counts_folder(out) as counts:
 
         def see(document: Document) -> None:
             texts.add(document)

@@ -51,8 +51,14 @@ FILES = "files"
 class Texts:
     """The beginnings of texts, in a temporary file, in the order the texts came."""
 
+    def __init__(self, model_folder: Path | None = None) -> None:
+        """The file is beside the model's folder, if it has one: others may be in memory."""
+        self._model_folder = model_folder
+
     def __enter__(self) -> Texts:
-        self._file: IO[str] = tempfile.TemporaryFile("w+", encoding="utf-8")
+        above = () if self._model_folder is None else self._model_folder.absolute().parents
+        place = next((folder for folder in above if folder.is_dir()), None)
+        self._file: IO[str] = tempfile.TemporaryFile("w+", encoding="utf-8", dir=place)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -159,7 +165,7 @@ def index_documents(
     if store is not None:
         require_store(store)
     how = {"analysis": model.analysis, "vocabulary": model.vocabulary}
-    with Texts() as texts, counts_folder(model.path) as counts:
+    with Texts(model.path) as texts, counts_folder(model.path) as counts:
         corpus = count_documents(stream, texts.add, verbose=verbose, folder=counts, **how)
         if append:
             _require_own_ids(corpus.ids, open_store(folder, model=model.fingerprint))

@@ -28,7 +28,8 @@ def test_keeps_as_much_of_texts_as_asked(docboltz, model, tmp_path):
 
 def test_refusals_are_one_line(docboltz, model, tmp_path, monkeypatch):
     assert "--out is missing" in docboltz("explore", model, "--characters", 5).complaint
-    assert "it is a folder" in docboltz("explore", model, "--out", tmp_path).complaint
+    (tmp_path / "folder").mkdir()
+    assert "it is a folder" in docboltz("explore", model, "--out", tmp_path / "folder").complaint
     monkeypatch.setattr(single_file, "MOST_DOCUMENTS", 1)
     complaint = docboltz("explore", model, "--out", tmp_path / "a.html").complaint
     assert "at most 1." in complaint

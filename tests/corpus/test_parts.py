@@ -72,7 +72,7 @@ def test_a_damaged_part_is_noticed(tmp_path, change):
     written(tmp_path, part(30))
     (file,) = tmp_path.glob("part-000000/build-*/counts.i4")
     file.write_bytes(change(file.read_bytes()))
-    with pytest.raises(InvalidModelFile, match=r"damaged: counts.i4 .*\n?.*restart=True"):
+    with pytest.raises(InvalidModelFile, match=r"damaged: counts.i4 .*\n?.*Remove the folder"):
         Parts(tmp_path, "this")
 
 

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from docboltz.corpus.readers import Document, as_documents, read
+from docboltz.corpus.taken_ids import TakenIds
 from docboltz.errors import DocboltzError, InvalidCorpus, InvalidParameter
 
 from .packing import PACKERS, as_parquet
@@ -140,7 +141,7 @@ def test_ids_always_differ(tmp_path_factory, ids):
 @pytest.mark.parametrize("name", ["a.txt", "a.csv", "a.parquet"])
 def test_numbers_of_lines_and_rows_are_not_held(place, name, monkeypatch):
     held = []
-    monkeypatch.setattr("docboltz.corpus.readers._unique", lambda *given: held.append(given))
+    monkeypatch.setattr(TakenIds, "unique", lambda *given: held.append(given))
     data = as_parquet(pyarrow.table({"text": ["a", "b"]}))
     data = {"a.txt": b"a\nb\n", "a.csv": b"text,n\na,1\nb,2\n"}.get(name, data)
     (place / name).write_bytes(data)
@@ -268,13 +269,13 @@ class TestBadInput:
         assert [len(t) for t in texts(path)] == [50_000_000]
 
 
-def test_raw_newsgroups(shared_data, place):
+def test_raw_newsgroups(shared_data, tmp_path):
     import tarfile
 
     with tarfile.open(shared_data / "20news-bydate.tar.xz") as archive:
         members = [m for m in archive if m.name.startswith("20news-bydate-test/sci.")]
-        archive.extractall(place, members, filter="data")
-    stream = read(place / "20news-bydate-test")
+        archive.extractall(tmp_path, members, filter="data")
+    stream = read(tmp_path / "20news-bydate-test")
     documents, report = list(stream), stream.report
     assert {d.labels for d in documents} == {
         ("sci.crypt",), ("sci.electronics",), ("sci.med",), ("sci.space",),

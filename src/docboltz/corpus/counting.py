@@ -116,7 +116,7 @@ def count(
         found = merged.finish()
         n_outside = found.n_outside
         if vocabulary is not None:
-            counts = found.counts(np.arange(len(vocabulary)))
+            counts = found.counts(None)
         else:
             facts = found.terms, found.df, found.totals, found.n_documents
             columns = select_terms(*facts, min_df, max_df, max_words)

@@ -7,7 +7,9 @@ are the same either way.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -159,27 +161,43 @@ class Counted:
     def __init__(self, parts: list[Part] | Parts, terms: Sequence[str], n_documents: int) -> None:
         self.terms, self.n_documents = terms, n_documents
         self._parts = parts
-        self.df = np.zeros(len(terms), np.int64)
+
+    @cached_property
+    def df(self) -> NDArray[np.int64]:
         """Documents that have each term."""
-        self.totals = np.zeros(len(terms), np.int64)
+        found = np.zeros(len(self.terms), np.int64)
+        for numbers, _ in self._entries():
+            found += np.bincount(numbers, minlength=len(found))
+        return found
+
+    @cached_property
+    def totals(self) -> NDArray[np.int64]:
         """How often each term occurs."""
-        for part in parts:
-            for numbers, counts in part.entries():
-                self.df += np.bincount(numbers, minlength=len(terms))
-                # Whole numbers up to 2⁵³ are exact in float64.
-                self.totals += np.bincount(numbers, counts, len(terms)).astype(np.int64)
+        found = np.zeros(len(self.terms), np.int64)
+        for numbers, counts in self._entries():
+            # Whole numbers up to 2⁵³ are exact in float64.
+            found += np.bincount(numbers, counts, len(found)).astype(np.int64)
+        return found
+
+    def _entries(self) -> Iterator[tuple[Integers, Integers]]:
+        return chain.from_iterable(part.entries() for part in self._parts)
 
     @property
     def n_outside(self) -> int:
         """Tokens outside a fixed vocabulary."""
         return sum(part.n_outside for part in self._parts)
 
-    def counts(self, columns: NDArray[np.int64]) -> csr_array:
-        """The counts of some of the terms, in the order given, with sorted indices."""
+    def counts(self, columns: NDArray[np.int64] | None) -> csr_array:
+        """The counts of some of the terms, in the order given, or of all, with sorted indices."""
         if isinstance(self._parts, Parts):
+            columns = np.arange(len(self.terms)) if columns is None else columns
             return self._parts.joined(columns, len(self.terms), int(self.df[columns].sum()))
         (part,) = self._parts
-        return select_columns(part.whole(len(self.terms)), columns)
+        counts = part.whole(len(self.terms))
+        if columns is not None:
+            return select_columns(counts, columns)
+        counts.sort_indices()
+        return counts
 
     def about(self) -> tuple[Sequence[str], Sequence[tuple[str, ...]], Sequence[str]]:
         """Ids, labels and dates of all documents."""

@@ -35,8 +35,7 @@ PART = Bundle(
     version=1,
     manifest="part.json",
     files=(*_ARRAYS, *IDS, *LABELS, *DATES, *NEW_TERMS, *WORDS),
-    remedy="Add {restart=True} to count from the start.",
-    settings=("restart=True",),
+    remedy="Remove the folder: what is missing is counted again.",
 )
 JOINED = "joined-"
 """How folders of counts begin that were made of parts."""

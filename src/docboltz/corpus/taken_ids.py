@@ -1,6 +1,6 @@
 """Ids that differ, however many there are: what is kept of each is a hash, in a flat table.
 
-A set of ten million strings takes more than a gigabyte, the table a fifth of one. Two ids are taken
+A dictionary of ten million strings takes a gigabyte, the table a quarter of one. Two ids are taken
 for one if 96 bits of hashes agree, once in 10^15 collections of ten million.
 """
 
