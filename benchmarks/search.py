@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from docboltz.corpus.document import Document
+from docboltz.search.growing import update_store
 from docboltz.search.store import SearchStore
 from docboltz.search.writer import Block, build_store
 
@@ -170,6 +171,17 @@ def main() -> None:
         look_up = statistics.median(seconds(lambda i=i: fresh.row_of(i)) for i in ids[1:])
         print(f"row of an id              {1e3 * look_up:12.2f} ms (first {1e3 * first:.2f} ms)")
         print(f"verify                    {1e3 * seconds(store.verify):12.2f} ms")
+
+        new = [Document(f"new-{i}", SNIPPET) for i in range(1000)]
+        features = rng.random((1000, given.features), np.float32)
+        block = Block(features, draw_words(1000, 60, rng), new)
+        ids = [document.id for document in new]
+        for what, drop, blocks in (("append", [], [block]), ("delete", ids, [])):
+            took = seconds(
+                lambda d=drop, b=blocks: update_store(folder, model="benchmark", drop=d, blocks=b)
+            )
+            rate = given.documents / took
+            print(f"{what} 1,000              {took:12.2f} s    {rate:,.0f} documents/s copied")
 
 
 if __name__ == "__main__":

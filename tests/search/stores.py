@@ -56,7 +56,7 @@ def milvus_store_of(
     """The same in Milvus."""
     features = np.asarray(features)
     counts = random_counts(len(features)) if counts is None else csr_array(counts)
-    blocks, sizes = blocks_of(features, counts, 30), (features.shape[1], counts.shape[1])
+    blocks, sizes = blocks_of(features, counts, 1000), (features.shape[1], counts.shape[1])
     build_milvus_store(path, address, *sizes, blocks, model="m", mean=mean)
     return MilvusStore.open(path, model="m")
 

@@ -21,7 +21,13 @@ from docboltz.explorer.log import Log
 from docboltz.explorer.snapshot import Snapshot
 from docboltz.text_model import TextModel
 
-MANIFESTS = ("model.json", "search/store.json", "topics/topics.json", "map/map.json")
+MANIFESTS = (
+    "model.json",
+    "search/store.json",
+    "search/milvus/milvus.json",
+    "topics/topics.json",
+    "map/map.json",
+)
 LOOK_SECONDS = 0.25
 """Between two looks at the manifests."""
 

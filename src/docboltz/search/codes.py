@@ -105,18 +105,22 @@ class Codes:
         A score is `weight` times the cosine of features, for which that of bits stands, and what
         `others` adds for each document, (documents,). Rows in `excluded`, sorted, are left out.
         """
-        cosine = 1 - 2 * np.arange(self._n_features + 1) / self._n_features
-        value = (weight * cosine).astype(np.float32)  # by distance
+        lost = np.float32(-2 * weight / self._n_features)  # by a bit that differs
         rows, scores, low = np.empty(0, np.int64), np.empty(0, np.float32), -np.inf
         for first, distance in self.distances(query):
-            score = value[distance]
+            if others is None and low > -np.inf:  # few can be better: compare small integers
+                found = np.flatnonzero(distance < np.ceil(low / lost))
+                score = distance[found] * lost
+            else:
+                found, score = np.arange(len(distance)), distance * lost
             if others is not None:
                 score += others[first : first + len(score)]
-            begin, end = np.searchsorted(excluded, (first, first + len(score)))
-            score[excluded[begin:end] - first] = -np.inf
-            found = np.flatnonzero(score > low)
-            rows = np.concatenate([rows, found + first])
-            scores = np.concatenate([scores, score[found]])
+            begin, end = np.searchsorted(excluded, (first, first + len(distance)))
+            if end > begin:
+                score[np.isin(found, excluded[begin:end] - first)] = -np.inf
+            better = np.flatnonzero(score > low)
+            rows = np.concatenate([rows, found[better] + first])
+            scores = np.concatenate([scores, score[better]])
             if len(rows) > 4 * n:  # the first of equals are kept, as in an exact search
                 best = np.sort(np.argsort(-scores, kind="stable")[:n])
                 rows, scores = rows[best], scores[best]

@@ -140,6 +140,13 @@ def open_store(folder: Path, *, model: str | None = None) -> Store:
     return SearchStore.open(folder, model=model)
 
 
+def forget_milvus(folder: StrPath) -> None:
+    """Let a folder name a store in Milvus no more; what is there stays there."""
+    from docboltz.search.milvus import MILVUS, manifest_folder
+
+    MILVUS.remove(manifest_folder(Path(folder)))
+
+
 def model_of_store(folder: Path) -> object:
     """Fingerprint of the model that made the store of a folder; None if there is no store."""
     from docboltz.search.milvus import MILVUS, manifest_folder

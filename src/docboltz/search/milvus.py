@@ -36,6 +36,8 @@ from docboltz.search.interface import WEIGHTS, By, checked_mean, checked_rows
 from docboltz.search.nearest import Best, Queries, Weights, exact_cosines, without_own
 from docboltz.search.vectors import Floats, checked_vectors, unit_vectors
 from docboltz.search.words import Rows, WordIndex, idf_of
+from docboltz.search.writer import STORE
+from docboltz.settings import strings
 
 SCHEME = "milvus+"
 TOKEN = "MILVUS_TOKEN"
@@ -111,7 +113,7 @@ class MilvusStore:
         self.path, self.opened = folder, opened
         with MILVUS.trusting(folder):
             content = opened.content
-            self.address, self.collection = str(content["address"]), str(content["collection"])
+            self.address, self.collection = strings([content["address"], content["collection"]])
             self.model = str(content["model"])
             self.n_features, self.n_words = int(content["n_features"]), int(content["n_words"])
             self.mean = checked_mean(content["mean"], self.n_features)
@@ -140,13 +142,14 @@ class MilvusStore:
 
     @property
     def is_exact(self) -> bool:
-        """Whether the best documents are found for certain: by features, in a small collection."""
-        return is_lite(self.address)
+        """Whether documents are compared by features, or first by their bits, if they are many."""
+        return not self._by_bits
 
     def copy_to(self, folder: StrPath) -> None:
         """Let another folder name the same collection."""
         with MILVUS.saving(manifest_folder(Path(folder))) as build:
             build.publish(self.opened.content)
+        STORE.remove(folder)
 
     # ---- questions ----
 

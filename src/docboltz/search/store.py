@@ -19,7 +19,7 @@ from docboltz.files import StrPath
 from docboltz.search.codes import Codes
 from docboltz.search.documents import StoredDocuments
 from docboltz.search.filters import ANY, Filter, StoredFilters, require_known
-from docboltz.search.interface import WEIGHTS, By, checked_mean, checked_rows
+from docboltz.search.interface import WEIGHTS, By, checked_mean, checked_rows, forget_milvus
 from docboltz.search.nearest import Best, Queries, nearest, nearest_by_codes, without_own
 from docboltz.search.vectors import Floats, checked_vectors, unit_vectors
 from docboltz.search.words import Rows, WordIndex
@@ -128,6 +128,7 @@ class SearchStore:
                 if Fingerprint.of(build.path / name) != recorded:
                     raise STORE.damaged(self.path, f"{name} was changed after it was saved")
             build.publish(self.opened.content)
+        forget_milvus(folder)
 
     def verify(self) -> None:
         """Read all files and compare their SHA-256 with store.json."""
