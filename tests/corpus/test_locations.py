@@ -88,6 +88,35 @@ class TestUrls:
         with pytest.raises(InvalidCorpus, match="could not be read: Connection reset by peer"):
             texts(place / "a.txt")
 
+    def test_a_store_that_fails_loses_no_file_of_a_folder_in_silence(self, place, monkeypatch):
+        if not str(place).startswith("memory"):
+            pytest.skip("this machine does not fail")
+        for name in "ab":
+            (place / name).write_text("words")
+
+        def fail(*args, **options):
+            raise TimeoutError("the store is away")
+
+        documents = read(place)
+        stream = iter(documents)
+        assert next(stream).id == "a"
+        with monkeypatch.context() as patch:
+            patch.setattr("fsspec.implementations.memory.MemoryFileSystem._open", fail)
+            with pytest.raises(InvalidCorpus, match="the store is away"):
+                next(stream)
+            patch.setattr("fsspec.implementations.memory.MemoryFileSystem.ls", fail)
+            with pytest.raises(InvalidCorpus, match="cannot be listed: TimeoutError: the store"):
+                texts(place)
+
+    def test_a_path_is_named_in_the_shortest_way(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "sub").mkdir()
+        for name in "ab":
+            (tmp_path / "sub" / f"{name}.csv").write_text("text\nwords\n")
+        assert [d.id for d in read("./sub//")] == ["sub/a.csv:1", "sub/b.csv:1"]
+        assert [d.id for d in read(".", format="files")] == ["sub/a.csv", "sub/b.csv"]
+        assert [d.id for d in read("sub/", format="files")] == ["a.csv", "b.csv"]
+
     def test_the_query_of_a_web_address_is_no_suffix(self):
         from fsspec.implementations.memory import MemoryFileSystem
 

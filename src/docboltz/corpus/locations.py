@@ -14,7 +14,7 @@ import stat
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import PurePath, PurePosixPath
+from pathlib import Path, PurePath, PurePosixPath
 from typing import Any, Literal
 
 from docboltz.errors import InvalidCorpus, shown
@@ -86,7 +86,7 @@ class Location(ABC):
 
     def relative_to(self, folder: Location) -> PurePosixPath:
         """The way to it from a folder."""
-        return PurePosixPath(self.path.removeprefix(folder.path.rstrip("/") + "/"))
+        return PurePosixPath(self.path.removeprefix(folder.path).lstrip("/"))
 
     @abstractmethod
     def _walk(
@@ -139,7 +139,8 @@ class LocalPath(Location):
     def _walk(
         self, on_error: Callable[[OSError], None]
     ) -> Iterator[tuple[str, list[str], list[str]]]:
-        return os.walk(self.path, onerror=on_error)
+        for where, folders, names in os.walk(self.path, onerror=on_error):
+            yield Path(where).as_posix(), folders, names
 
     def _at(self, path: str) -> Location:
         return LocalPath(path)
@@ -157,6 +158,10 @@ def _require_file(status: os.stat_result) -> None:
 
 class NotAFile(OSError):
     """A pipe, a socket or a device where a file should be."""
+
+
+class Unreachable(OSError):
+    """A store that fails: what comes after would be missing as well."""
 
 
 class RemotePath(Location):
@@ -198,8 +203,13 @@ class RemotePath(Location):
     def _walk(
         self, on_error: Callable[[OSError], None]
     ) -> Iterator[tuple[str, list[str], list[str]]]:
-        with _driver_errors():
-            yield from self._system.walk(self.path, on_error=on_error)
+        try:
+            with _driver_errors():
+                yield from self._system.walk(self.path, on_error="raise")
+        except OSError as error:  # what a store does not tell would be missing
+            raise InvalidCorpus(
+                f"{self.name} cannot be listed: {printable(str(error))}."
+            ) from error
 
     def _at(self, path: str) -> Location:
         return RemotePath(path, self._system)
@@ -244,10 +254,11 @@ class _Driven(io.RawIOBase):
 def _driver_errors() -> Iterator[None]:
     try:
         yield
-    except (OSError, InvalidCorpus):
+    except (FileNotFoundError, PermissionError):
         raise
     except Exception as error:
-        raise OSError(f"{type(error).__name__}: {error}") from error
+        reason = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
+        raise Unreachable(reason) from error
 
 
 def locate(written: str) -> Location:
@@ -255,7 +266,8 @@ def locate(written: str) -> Location:
     start = next((start for start in _LOCAL if written.startswith(start)), "")
     found = None if start else _URL.match(written)
     if found is None:
-        return LocalPath(os.path.expanduser(written.removeprefix(start)))
+        path = os.path.expanduser(written.removeprefix(start))
+        return LocalPath(Path(path).as_posix() if path else path)
     import fsspec
 
     try:

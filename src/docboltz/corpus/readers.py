@@ -31,7 +31,7 @@ from docboltz.corpus.decoding import (
 )
 from docboltz.corpus.document import Document
 from docboltz.corpus.frames import check_texts, is_frame, read_frame, read_texts
-from docboltz.corpus.locations import BUFFER, LocalPath, Location, NotAFile
+from docboltz.corpus.locations import BUFFER, LocalPath, Location, NotAFile, Unreachable
 from docboltz.corpus.read_options import Format, ReadOptions
 from docboltz.corpus.report import ReadAs, ReadReport
 from docboltz.corpus.rows import Row, TableFile
@@ -302,7 +302,7 @@ class _Files:
         except READ_ERRORS as error:
             reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
             reason = printable(reason).strip().rstrip(".")
-            if source.folder is not None:
+            if source.folder is not None and not isinstance(error, Unreachable):
                 report.note("unreadable", f"{source.name}: {reason}")
                 return
             hint = "Check its permissions, and that it is complete if it is compressed."
