@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import warnings
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace as replaced
 from pathlib import Path
@@ -87,8 +88,7 @@ def fit(
     out = None if folder is None else Path(folder)
     choose_device(estimator.device, "TextModel.fit")
     if out is not None:
-        require_apart(out, stream.paths)
-        checkpoint = _prepare(out, replace=replace, restart=restart)
+        checkpoint = _prepare(out, stream.paths, replace=replace, restart=restart)
         estimator.set_params(checkpoint=checkpoint)
         if verbose and CHECKPOINT.exists(checkpoint):
             remark(f"There is a checkpoint in {checkpoint}: going on.")
@@ -209,9 +209,10 @@ def _beside(folder: Path, suffix: str) -> Path:
     return named.parent / f"{named.name}{suffix}"
 
 
-def _prepare(out: Path, *, replace: bool, restart: bool) -> Path:
+def _prepare(out: Path, read: Sequence[Path], *, replace: bool, restart: bool) -> Path:
     """Refuse, before the work, what could not be saved; say where the state of training goes."""
     MODEL.require_writable(out)
+    require_apart(out, read)
     checkpoint = checkpoint_folder(out)
     if _holds_whole_model(out) and not replace:
         raise InvalidParameter(

@@ -124,6 +124,12 @@ def check_counts(X: Any, owner: str) -> sparse.csr_array:
         _refuse(counts, values < 0, owner, "word counts of 0 or more", "Negative values in data")
     most = f"word counts of at most {MOST:,}"
     _refuse(counts, values > MOST, owner, most, "Too large values in data")
+    longest = counts.sum(axis=1).max(initial=0)
+    if longest > MOST:
+        raise InvalidCounts(
+            f"{owner} got a document of {longest:,.0f} words; the longest may have {MOST:,}.",
+            hint="Cut it into several.",
+        )
     return counts.astype(np.float32)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from docboltz.corpus.decoding import COMPRESSIONS
 from docboltz.corpus.read_options import Format
 from docboltz.errors import InvalidCorpus
+from docboltz.files import at_home
 
 _BY_SUFFIX: dict[str, Format] = {
     ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl",
@@ -38,7 +39,7 @@ def find_paths(given: Iterable[str]) -> list[Path | None]:
     """Check that every path leads somewhere, and follow globs; None is standard input."""
     found: list[Path | None] = []
     for entry in given:
-        path = Path(entry).expanduser()
+        path = at_home(entry)
         if entry == "-":
             found.append(None)
         elif path.exists():
