@@ -47,6 +47,16 @@ def _do_without_lost_threads() -> None:
         _process = os.getpid()
 
 
+def require_memory(n_bytes: int, owner: str, name: str) -> None:
+    """Refuse, before anything is allocated, what no memory of this machine could hold."""
+    try:
+        most = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):  # Windows does not say
+        return
+    expected = f"small enough for the {most / 1e9:,.0f} GB of memory of this machine"
+    require(n_bytes <= most, owner, name, expected, f"what takes {n_bytes / 1e9:,.0f} GB")
+
+
 def random_state_of(value: Any, owner: str) -> np.random.RandomState:
     """Turn a `random_state` setting into what scikit-learn makes of it."""
     try:

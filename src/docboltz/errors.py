@@ -154,7 +154,7 @@ class MissingPackageWarning(UserWarning):
 
 
 def require(
-    condition: bool, owner: str, name: str, expected: str, got: object, **hint: Any
+    condition: object, owner: str, name: str, expected: str, got: object, **hint: Any
 ) -> None:
     """Raise InvalidParameter, perhaps with hint and settings, unless a setting is as expected."""
     if not condition:

@@ -158,7 +158,17 @@ def cache_folder() -> Path:
     from platformdirs import user_cache_path
 
     named = os.environ.get("DOCBOLTZ_CACHE")
-    return Path(named).expanduser() if named else user_cache_path("docboltz", appauthor=False)
+    return at_home(named) if named else user_cache_path("docboltz", appauthor=False)
+
+
+def at_home(path: StrPath) -> Path:
+    """The path, with the folder that ~ or ~user stands for."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as error:
+        raise InvalidParameter(
+            f"Nobody knows the home folder in {os.fspath(path)!r}.", hint="Name it in full."
+        ) from error
 
 
 def require_writable(folder: StrPath, noun: str = "reports") -> None:

@@ -98,8 +98,7 @@ def fit(
     if store is not None:
         require_store(store)
     if out is not None:
-        require_apart(out, stream.paths)
-        checkpoint = prepare_folder(out, replace=replace, restart=restart)
+        checkpoint = prepare_folder(out, stream.paths, replace=replace, restart=restart)
         estimator.set_params(checkpoint=checkpoint)
         if verbose and CHECKPOINT.exists(checkpoint):
             remark(f"There is a checkpoint in {checkpoint}: going on.")
@@ -220,9 +219,10 @@ def interrupted_folder(model_folder: Path) -> Path:
     return beside(model_folder, "-interrupted")
 
 
-def prepare_folder(out: Path, *, replace: bool, restart: bool) -> Path:
+def prepare_folder(out: Path, read: Sequence[Path], *, replace: bool, restart: bool) -> Path:
     """Refuse, before the work, what could not be saved; say where the state of training goes."""
     MODEL.require_writable(out)
+    require_apart(out, read)
     checkpoint = checkpoint_folder(out)
     if _holds_whole_model(out) and not replace:
         raise InvalidParameter(

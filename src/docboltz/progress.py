@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from typing import Protocol
 
@@ -19,7 +19,8 @@ WIDE = 110
 
 def remark(message: str) -> None:
     """Say something that is not the answer, on standard error."""
-    print(printable(message), file=sys.stderr, flush=True)
+    with suppress(OSError):  # a full disk behind a log is no reason to stop
+        print(printable(message), file=sys.stderr, flush=True)
 
 
 def printable(text: str) -> str:
@@ -93,6 +94,6 @@ def _lines(label: str, unit: str) -> Update:
                 left = timedelta(seconds=round((now - begin) * (total - done) / done))
                 note = f"{left} left" + (f"; {note}" if note else "")
             more = f"; {note}" if note else ""
-            print(f"{label.strip()}: {done:,}{of} {unit}{more}", file=sys.stderr, flush=True)
+            remark(f"{label.strip()}: {done:,}{of} {unit}{more}")
 
     return update

@@ -8,6 +8,9 @@ from typing import Any, Self
 
 from docboltz.errors import InvalidParameter
 
+MOST_DIGITS = 12
+"""Of a number that is typed."""
+
 
 class ShortRepr:
     """Shows only what is not as it is by default. For dataclasses made with `repr=False`.
@@ -50,6 +53,12 @@ def strings(value: Any) -> tuple[str, ...]:
     if not (isinstance(value, list | tuple) and all(isinstance(each, str) for each in value)):
         raise TypeError("a list of strings is needed")
     return tuple(value)
+
+
+def whole_number(text: str) -> int | None:
+    """The number that a text spells; None for anything else, and for more than anybody needs."""
+    digits = text.strip()
+    return int(digits) if digits.isdecimal() and len(digits) <= MOST_DIGITS else None
 
 
 def _short(value: Any) -> str:

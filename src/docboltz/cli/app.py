@@ -7,8 +7,10 @@ runs: `docboltz search` waits for what it uses, and `docboltz --help` never for 
 from __future__ import annotations
 
 import io
+import os
 import sys
 import warnings
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
@@ -19,6 +21,9 @@ from docboltz.cli.spelling import RENAMED, OptionNames
 from docboltz.errors import DocboltzError
 from docboltz.progress import printable
 
+LONGEST = 2000
+"""Characters of a complaint; an option may be given more."""
+BROKEN_PIPE = 141  # what a shell reports for a command that nobody listens to any more
 INTERRUPTED = 130  # what a shell reports for a command that Ctrl-C ended
 COMMANDS = (
     "fit", "explore", "topics", "search", "similar", "words", "transform", "index", "delete",
@@ -70,6 +75,7 @@ def app() -> None:
 
 def main() -> None:
     """Run the command; turn what a user can get wrong into one line and exit code 2."""
+    _open_closed_streams()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal without × shows ? instead of dying
     with warnings.catch_warnings():
@@ -79,16 +85,59 @@ def main() -> None:
 
 def _run(arguments: list[str]) -> int:
     try:
-        return app.main(arguments, prog_name="docboltz", standalone_mode=False) or 0
+        code = app.main(arguments, prog_name="docboltz", standalone_mode=False) or 0
+        sys.stdout.flush()  # now, where it can still be said that it failed
+        return code
     except click.UsageError as error:
         path = error.ctx.command_path if error.ctx else "docboltz"
         message = _renamed(error) or error.format_message()
         stop = "" if message.endswith((".", "?", ")")) else "."
         _complain(f"{message}{stop} Try '{path} --help'.")
+    except BrokenPipeError:  # as `head` leaves one: whoever reads has seen enough
+        _give_up_output()
+        return BROKEN_PIPE
     except OSError as error:
         where = error.filename or "a file"
         _complain(f"cannot read or write {where}: {error.strerror or error}.")
+        _give_up_output()
+    except (MemoryError, RecursionError, RuntimeError) as error:
+        if not _is_lack_of_memory(error):
+            raise
+        _complain(f"there is not enough memory for this: {error or 'none is left'}.")
     return 2
+
+
+def _open_closed_streams() -> None:
+    """Put something where the shell has closed a standard stream: no file that is opened may be it.
+
+    Nothing comes in, remarks go nowhere, and an answer that nobody can get is an error.
+    """
+    names = (("stdin", os.O_RDONLY), ("stdout", os.O_RDONLY), ("stderr", os.O_WRONLY))
+    for number, (name, flags) in enumerate(names):
+        if getattr(sys, name) is None:
+            _put_null(number, flags)
+            stream = open(number, "w" if number else "r", encoding="utf-8")  # noqa: SIM115
+            setattr(sys, name, stream)
+
+
+def _give_up_output() -> None:
+    """Drop what cannot be written, so that Python does not try and complain at its end."""
+    with suppress(OSError):  # a stream that is no file, in a test say
+        _put_null(sys.stdout.fileno(), os.O_WRONLY)
+
+
+def _put_null(number: int, flags: int) -> None:
+    """Make the null device the file of that number."""
+    descriptor = os.open(os.devnull, flags)
+    if descriptor != number:
+        os.dup2(descriptor, number)
+        os.close(descriptor)
+
+
+def _is_lack_of_memory(error: BaseException) -> bool:
+    """Tell whether NumPy or torch, which has errors of its own for it, has asked for too much."""
+    said = str(error).lower()
+    return isinstance(error, MemoryError) or "out of memory" in said or "allocate memory" in said
 
 
 def _renamed(error: click.UsageError) -> str | None:
@@ -102,4 +151,8 @@ def _renamed(error: click.UsageError) -> str | None:
 
 
 def _complain(message: str) -> None:
-    click.echo("docboltz: " + printable(" ".join(message.splitlines())), err=True)
+    text = printable(" ".join(message.splitlines()))
+    if len(text) > LONGEST:
+        text = f"{text[: LONGEST // 2]} … {text[-LONGEST // 2 :]}"
+    with suppress(OSError):  # with nowhere to complain to, the exit code has to do
+        click.echo(f"docboltz: {text}", err=True)

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import click
 
 from docboltz.errors import require
+from docboltz.settings import whole_number
 
 RECIPES = ("quick", "full", "density", "paper")
 """As in `docboltz.training.recipes`, which would take seconds to import."""
@@ -83,15 +84,18 @@ def recipe(default: str | None, help: str) -> Decorator:
 
 def whole_numbers(name: str, given: str, least: int) -> list[int]:
     """Whole numbers split by commas."""
-    parts = [part.strip() for part in given.split(",") if part.strip()]
-    ok = bool(parts) and all(part.isdecimal() and int(part) >= least for part in parts)
+    numbers = [whole_number(part) for part in given.split(",") if part.strip()]
+    found = [number for number in numbers if number is not None and number >= least]
     expected = f"whole numbers of at least {least}, split by commas"
-    require(ok, "docboltz", name, expected, given)
-    return [int(part) for part in parts]
+    require(found and len(found) == len(numbers), "docboltz", name, expected, given)
+    return found
 
 
 def latent_words_of(given: str) -> int | Literal["auto"]:
     """The number of latent words, or "auto"."""
-    ok = given == "auto" or (given.isdecimal() and len(given) <= 12)
-    require(ok, "docboltz", "latent_words", "auto or a whole number of at least 0", given)
-    return "auto" if given == "auto" else int(given)
+    if given == "auto":
+        return "auto"
+    number = whole_number(given)
+    expected = "auto or a whole number of at least 0"
+    require(number is not None, "docboltz", "latent_words", expected, given)
+    return number or 0

@@ -15,7 +15,7 @@ from docboltz.cli.output import remark
 @click.command()
 @option("--out -o", "Folder for results; may hold some.", type=options.PATH, required=True)
 @flag("--quick", "A reduced run, minutes on a CPU, that says so.")
-@option("--seeds", "Times each model is trained: 3, or 1 if quick.", type=options.COUNT)
+@option("--seeds", "Times each model is trained: 3, or 1 if quick.", type=click.IntRange(1, 1000))
 @option("--counts", "Folder with counted documents; no text is needed then.", type=options.PATH)
 @flag("--save-counts", "Only count: --out is a folder for --counts.")
 @option("--path", "20 Newsgroups on this machine, not to be fetched.", type=options.PATH)

@@ -11,8 +11,9 @@ from docboltz.cli import options
 from docboltz.cli.options import flag, option
 from docboltz.cli.output import count_of, print_answer, print_json, remark
 from docboltz.cli.topic_shares import show_shares
-from docboltz.errors import InvalidParameter, require
+from docboltz.errors import InvalidParameter, require, shown
 from docboltz.files import require_apart
+from docboltz.settings import whole_number
 
 if TYPE_CHECKING:
     from docboltz.text_model import TextModel
@@ -115,9 +116,11 @@ def _change(model: TextModel, given: dict[str, Any]) -> None:
         model.split_topic(number, *into[:1])
     if given["rename"] is not None:
         number, equals, name = given["rename"].partition("=")
-        if not (equals and number.strip().isdecimal()):
-            raise InvalidParameter(f"--rename is a number and a name, '3=name': {given['rename']}.")
-        model.rename_topic(int(number), name.strip())
+        topic = whole_number(number)
+        if not equals or topic is None:
+            got = shown(given["rename"])
+            raise InvalidParameter(f"--rename is a number and a name, '3=name'. Got {got} instead.")
+        model.rename_topic(topic, name.strip())
     if given["hide"] is not None:
         model.hide_words(_split(given["hide"]))
     if given["show"] is not None:
@@ -128,9 +131,9 @@ def _number(given: str | None) -> int | str | None:
     """How many topics are asked for: a whole number, "auto" or nothing."""
     if given is None or given == AUTO:
         return given
-    ok = given.isdecimal() and len(given) <= 12 and int(given) > 0
-    require(ok, "docboltz", "number", "auto or a whole number of at least 1", given)
-    return int(given)
+    number = whole_number(given)
+    require(number, "docboltz", "number", "auto or a whole number of at least 1", given)
+    return number
 
 
 def _split(words: str) -> list[str]:

@@ -70,7 +70,9 @@ def fit(
         require_store(store)
     stream = as_documents(documents, "TextModel.fit")
     parts = stream.parts()
-    estimator.set_params(checkpoint=prepare_folder(out, replace=replace, restart=restart))
+    estimator.set_params(
+        checkpoint=prepare_folder(out, stream.paths, replace=replace, restart=restart)
+    )
     scratch = counted_folder(out)
     if restart:
         shutil.rmtree(scratch, ignore_errors=True)

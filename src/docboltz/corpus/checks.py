@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from docboltz.corpus.stored import as_float32
@@ -125,7 +126,23 @@ def check_counts(X: Any, owner: str) -> sparse.csr_array:
         _refuse(counts, values < 0, owner, "word counts of 0 or more", "Negative values in data")
     most = f"word counts of at most {MOST:,}"
     _refuse(counts, values > MOST, owner, most, "Too large values in data")
+    longest = row_sums(counts).max(initial=0)
+    if longest > MOST:
+        raise InvalidCounts(
+            f"{owner} got a document of {longest:,.0f} words; the longest may have {MOST:,}.",
+            hint="Cut it into several.",
+        )
     return as_float32(counts)
+
+
+BLOCK_ROWS = 1 << 18
+
+
+def row_sums(counts: sparse.csr_array) -> NDArray[Any]:
+    """The sum of each row, some rows at a time: SciPy copies what it adds up."""
+    rows = range(0, counts.shape[0], BLOCK_ROWS)
+    sums = [counts[begin : begin + BLOCK_ROWS].sum(axis=1) for begin in rows]
+    return np.concatenate([np.asarray(part).reshape(-1) for part in sums] or [np.zeros(0)])
 
 
 def _refuse(counts: sparse.csr_array, bad: Any, owner: str, expected: str, finding: str) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from docboltz.corpus.checks import check_structure
+from docboltz.corpus.checks import check_structure, row_sums
 from docboltz.corpus.stored import folder_of
 from docboltz.corpus.text import TextAnalysis
 from docboltz.corpus.vocabulary import Vocabulary
@@ -73,7 +73,8 @@ class Corpus:
     @property
     def lengths(self) -> NDArray[np.int64]:
         """Number of counted words of each document: N of the model."""
-        return np.asarray(self.counts.sum(axis=1), dtype=np.int64).reshape(-1)
+        lengths: NDArray[np.int64] = row_sums(self.counts).astype(np.int64)
+        return lengths
 
     @property
     def label_names(self) -> tuple[str, ...]:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from docboltz.corpus.document import Document
 from docboltz.corpus.newsgroups import load_newsgroups
 from docboltz.corpus.text import TextAnalysis
 from docboltz.errors import InvalidParameter
+from docboltz.files import at_home
 
 if TYPE_CHECKING:
     from docboltz.corpus.split import Split
@@ -107,7 +107,7 @@ def load_dataset(
             f"There is no dataset {name!r}.", hint=f"There are {', '.join(sorted(DATASETS))}."
         )
     info = DATASETS[name]
-    where = None if path is None else Path(path).expanduser()
+    where = None if path is None else at_home(path)
     max_words = max_words or info.max_words
     report = log or (lambda message: None)
     if name == "20newsgroups":

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import sys
 from dataclasses import replace
 from typing import Any, Self
 
@@ -15,7 +14,8 @@ from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from docboltz.device import choose_device, draw_seed, random_state_of, share
+from docboltz.corpus.checks import MOST
+from docboltz.device import choose_device, draw_seed, random_state_of, require_memory, share
 from docboltz.errors import (
     FewDocumentsWarning,
     InvalidCounts,
@@ -40,7 +40,7 @@ from docboltz.model.counts import SparseCounts, lengths, word_totals
 from docboltz.model.latent_words import LatentWords, require_sensible
 from docboltz.model.parameters import Parameters
 from docboltz.model.unigram import smoothed
-from docboltz.progress import progress_bar
+from docboltz.progress import progress_bar, remark
 from docboltz.storage import CHECKPOINT, load_model, save_model
 from docboltz.training.course import Course, Look, report
 from docboltz.training.documents import Documents
@@ -234,7 +234,7 @@ class TopicModel(
             raise KeyboardInterrupt(message) from None
         self._keep(training)
         if shown and isinstance(training, Course) and training.chosen is not None:
-            print(report(training.looks, training.chosen), file=sys.stderr)
+            remark(report(training.looks, training.chosen))
 
     def _begin(self, counts: SparseCounts, together: Alone) -> Parameters:
         """Set up the untrained model, by the documents of all workers."""
@@ -249,6 +249,7 @@ class TopicModel(
             seen=words / documents,
             latent=float(together.total(self.latent_words_(n).sum())) / documents,
         )
+        require_memory(4 * self.n_components * counts.n_words, type(self).__name__, "n_components")
         frequency = smoothed(together.total(word_totals(counts)))
         self.word_frequency_ = frequency.float().numpy()
         seed = together.from_first(draw_seed(self._rng))
@@ -362,8 +363,9 @@ class TopicModel(
         asked = np.asarray(lengths)
         owner = f"{type(self).__name__}.sample"
         whole = asked.ndim == 1 and (asked.dtype.kind in "iu" or not len(asked))
-        whole = whole and bool((asked >= 0).all())
-        require(whole, owner, "lengths", "a list of whole numbers of at least 0", lengths)
+        whole = whole and bool(((asked >= 0) & (asked <= MOST)).all())
+        expected = f"a list of whole numbers from 0 to {MOST:,}"
+        require(whole, owner, "lengths", expected, lengths)
         require(
             is_whole(sweeps) and sweeps >= 1,
             owner,

@@ -19,7 +19,7 @@ from docboltz.estimator.density import Perplexity
 from docboltz.evaluation.by_length import ByLength, by_length
 from docboltz.experiments.topics import TopicMeasures
 from docboltz.experiments.trial import Trial
-from docboltz.files import write_text
+from docboltz.files import parse_json, read_file, write_text
 
 Status = Literal["done", "incomplete", "failed", "skipped"]
 FOLDER = "trials"
@@ -201,10 +201,10 @@ def read_records(folder: Path) -> dict[str, Record]:
     found = {}
     for file in sorted((folder / FOLDER).glob("[!.]*.json")):
         try:
-            record = Record.from_dict(json.loads(file.read_text("utf-8")))
+            record = Record.from_dict(parse_json(read_file(file)))
             if record.trial.name != file.stem:
                 raise InvalidParameter(f"it is that of {record.trial.name}")
-        except (OSError, ValueError, RecursionError) as error:
+        except (OSError, ValueError, ArithmeticError) as error:
             raise InvalidParameter(
                 f"{file} is not the record of a trial: {error}.",
                 hint="Remove it to have it run anew.",

@@ -19,6 +19,7 @@ from docboltz.experiments.models import MODELS, Settings
 from docboltz.experiments.record import Record, read_records
 from docboltz.experiments.running import Log, no_log, run
 from docboltz.experiments.trial import Measures, Trial
+from docboltz.settings import whole_number
 
 DENSITY_UNITS = 128
 """Table 1 is for this number of units."""
@@ -165,10 +166,11 @@ def part_of(all_trials: Sequence[Trial], part: str) -> list[Trial]:
     >>> [trial.model for trial in part_of(PLANS["quick"].trials(1), "2/4")]
     ['rs', 'ors', 'lda']
     """
-    number, _, parts = part.partition("/")
-    ok = number.isdecimal() and parts.isdecimal() and 1 <= int(number) <= int(parts)
+    first, _, last = part.partition("/")
+    number, parts = whole_number(first) or 0, whole_number(last) or 0
+    ok = 1 <= number <= parts
     require(ok, "reproduce", "part", "I/N, the I-th of N parts, such as 1/4 to 4/4", part)
-    return list(all_trials[int(number) - 1 :: int(parts)])
+    return list(all_trials[number - 1 :: parts])
 
 
 def select(some: Sequence[Trial], pattern: str) -> list[Trial]:

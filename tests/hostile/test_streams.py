@@ -1,0 +1,120 @@
+"""Standard streams that are closed or full, home folders that are not there, endless options."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from docboltz.cli.app import LONGEST
+from docboltz.settings import whole_number
+from tests.cli.conftest import Command
+
+MAIN = "import sys; sys.argv[0] = 'docboltz'; from docboltz.cli.app import main; main()"
+
+
+def shell(command: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    """Run a line of a shell in which $D is the command and $1, $2, … are the arguments."""
+    script = f'd() {{ "$PY" -c "$MAIN" "$@"; }}; {command}'
+    return subprocess.run(
+        ["bash", "-c", script, "bash", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={**os.environ, "PY": sys.executable, "MAIN": MAIN},
+    )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a shell")
+@pytest.mark.parametrize(
+    ("command", "code", "said"),
+    [
+        ('d search "$1" goal >&-', 2, "cannot read or write a file: Bad file descriptor."),
+        ('d search "$1" goal --json >&-', 2, "Bad file descriptor"),
+        ('d search "$1" goal 2>&-', 0, ""),
+        ('d search "$1" goal <&-', 0, ""),
+        ('d search "$1" goal >&- 2>&- <&-', 2, ""),
+        ('d search "$1" goal >/dev/full', 2, "No space left on device"),
+        ('d search "$1" unknownword 2>/dev/full', 2, ""),
+        ('d search "$1" goal 2>/dev/full', 0, ""),
+        ('d index "$1" - <&-', 2, "There are no documents"),
+        ("d nosuch 2>&-", 2, ""),
+        ("d --help >&-", 2, "Bad file descriptor"),
+        ('(d search "$1" goal; echo $? >&2) | true', 0, "141"),
+        ('d fit "~nobody-at-all/x" --out "$1-new"', 2, "Nobody knows the home folder"),
+        ('d datasets 20newsgroups --path "~nobody-at-all/x"', 2, "Nobody knows the home folder"),
+        ('DOCBOLTZ_CACHE="~nobody-at-all" d datasets 20newsgroups', 2, "Nobody knows the home"),
+    ],
+)
+def test_closed_and_full_streams_and_lost_homes_give_no_traceback(
+    model: Path, command: str, code: int, said: str
+) -> None:
+    done = shell(command, model)
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+    assert (done.returncode, said in done.stderr) == (code, True), done
+    assert done.stderr.count("\n") <= 1
+
+
+ENDLESS = "9" * 5000
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "fit CORPUS --out NEW --units X",
+        "fit CORPUS --out NEW --updates X",
+        "fit CORPUS --out NEW --seed X",
+        "fit CORPUS --out NEW --latent-words X",
+        "fit CORPUS --out NEW --min-df X",
+        "fit CORPUS --out NEW --validation X",
+        "fit CORPUS --out NEW --words X",
+        "search MODEL goal --top X",
+        "similar MODEL sport-1 -k X",
+        "words MODEL goal --top -X",
+        "topics MODEL --number X",
+        "topics MODEL --level X",
+        "topics MODEL --words X",
+        "topics MODEL --merge X",
+        "topics MODEL --merge 1,X",
+        "topics MODEL --split X",
+        "topics MODEL --split 0,X",
+        "topics MODEL --rename X=name",
+        "tune CORPUS --units X",
+        "tune CORPUS --latent X",
+        "compare CORPUS --out NEW --number X",
+        "compare CORPUS --out NEW --test-share X",
+        "perplexity MODEL CORPUS --documents X",
+        "reproduce --out NEW --part X/X",
+        "reproduce --out NEW --part 1/X",
+        "reproduce --out NEW --seeds X",
+        "serve MODEL --port X",
+        "explore MODEL --out NEW --characters X",
+        "fit CORPUS --out NEW --units 1000000000000",
+        "tune CORPUS --units 1000000000000 --latent 0 --updates 1",
+        "reproduce --out NEW --seeds 1000000000000",
+        "demo --units X",
+    ],
+)
+def test_options_without_end_are_one_short_line(
+    docboltz: Command, model: Path, corpus: Path, tmp_path: Path, arguments: str
+) -> None:
+    names = {"CORPUS": str(corpus), "MODEL": str(model), "NEW": str(tmp_path / "new")}
+    given = [names.get(each, each.replace("X", ENDLESS)) for each in arguments.split()]
+    outcome = docboltz(*given, *(["-q"] if given[0] in ("tune", "compare", "fit") else []))
+    complaint = outcome.complaint
+    assert len(complaint) < LONGEST + 100
+    assert not (tmp_path / "new").exists() or not any((tmp_path / "new").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("7", 7), (" 7 ", 7), ("٣", 3), ("", None), ("-1", None), ("1e3", None), ("²", None)]
+    + [("9" * 12, 10**12 - 1), ("9" * 13, None), (ENDLESS, None), ("0x1", None), ("1_0", None)],
+)
+def test_whole_numbers_are_those_a_person_types(text: str, number: int | None) -> None:
+    assert whole_number(text) == number
