@@ -43,10 +43,11 @@ def read_parquet(file: TableFile) -> Iterator[Row]:
             columns = file.find_columns(table.names, table.is_text, table.sample)
             file.report.read_as[ReadAs("Parquet", columns)] += 1
             for number, record in enumerate(table.records(columns.used), 1):
-                if any(value is UNDECODABLE for value in record.values()):
-                    file.report.note("undecodable", f"{file.name}, row {number}")
-                    continue
-                _require_short(record, columns, f"{file.name}, row {number},")
+                if table.suspicious:
+                    if any(value is UNDECODABLE for value in record.values()):
+                        file.report.note("undecodable", f"{file.name}, row {number}")
+                        continue
+                    _require_short(record, columns, f"{file.name}, row {number},")
                 yield Row(number, *columns.get(record), numbered=columns.id is None)
         except DocboltzError:
             raise
@@ -76,6 +77,8 @@ class _Table:
         self._file = ParquetFile(source, pre_buffer=False)
         self._schema = self._file.schema_arrow
         self.names: list[str] = self._schema.names
+        self.suspicious = False
+        """Rows that come now have to be looked at one by one."""
         texts = [name for name in dict.fromkeys(self.names) if self._is_string(name)]
         metadata = self._file.metadata
         self._by_dictionary = ParquetFile(
@@ -100,6 +103,8 @@ class _Table:
             for batch in self._file.iter_batches(n_rows, row_groups=[group], columns=names):
                 pairs = zip(batch.schema.names[::-1], batch.columns[::-1], strict=True)
                 columns = {name: column_values(column) for name, column in pairs}
+                undecodable = any(values.count(UNDECODABLE) for values in columns.values())
+                self.suspicious = undecodable or batch.nbytes > LONGEST
                 for row in zip(*columns.values(), strict=True):
                     yield dict(zip(columns, row, strict=True))
 

@@ -269,14 +269,14 @@ class _CsvFeed:
             # Old Macintoshes end lines with \r alone.
             for part in _parts(line) if "\r" in line else (line,):
                 self.n_quotes += part.count('"')
-                self._bound(part, number)
+                self._size += len(part) + 1
+                if self._size > MOST_VALUES:
+                    self._bound(part, number)
                 yield part + "\n"
 
     def _bound(self, line: str, number: int) -> None:
         """A row may have many lines if one of its quotes is never closed."""
-        self._size += len(line) + 1
-        if self._size > MOST_VALUES:
-            self._n_fields += line.count(self.delimiter)
+        self._n_fields += line.count(self.delimiter)
         if self._size <= LONGEST and self._n_fields <= MOST_VALUES:
             return
         size = f"more than {MOST_VALUES:,} fields or {LONGEST >> 20} MB"
