@@ -2,7 +2,7 @@
 
 Features lie near 0 and 1, so that one bit of each, whether it is above its mean, says most of what
 there is to say: 16 bytes for 128 features. Of ten million documents that is 160 MB, which stay in
-memory and are read in 20 ms. Bits find a few hundred documents, whose features decide.
+memory and are read in 20 ms. Bits find a few thousand documents, whose features decide.
 
 Blocks of rows are laid out word by word, (W, rows), W = F / 64 rounded up: so that each step
 of the count runs over neighbours in memory, and four times as fast as row by row.
