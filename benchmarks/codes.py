@@ -173,7 +173,7 @@ def search(folder: Path, counts: Path, name: str, features: Path, queries: int) 
 
     found = {(by, n): by_bits(by) for by in ("features", "both") for n in (searching.CANDIDATES,)}
     print(f"after {2 * queries} queries: {memory()}", flush=True)
-    for n in (200, 500, 2000, 5000):
+    for n in (300, 1000, 10_000):
         searching.CANDIDATES, before = n, searching.CANDIDATES
         found |= {(by, n): by_bits(by) for by in ("features", "both")}
         searching.CANDIDATES = before
@@ -201,7 +201,7 @@ def search(folder: Path, counts: Path, name: str, features: Path, queries: int) 
         f"store, by {by}": lambda by=by: one(by) for by in ("features", "both", "words")
     }
     calls["FAISS IndexFlatIP"] = lambda: flat.search(vectors[[next(i)]], K)
-    took = milliseconds(calls, 15)
+    took = milliseconds(calls, 9)
     for what, each in took.items():
         ratio = [a / b for a, b in zip(each, took["FAISS IndexFlatIP"], strict=True)]
         print(f"{what:24s}{each[0]:10.1f} ms a query, {ratio[0]:.2f} of FAISS")

@@ -28,7 +28,7 @@ QUERIES_AT_ONCE = 256
 # all of them and is too small for threads. For 20,000 rows of 128 and 8 queries on two busy cores
 # that took 2 ms where the product of matrices took 3 ms on one thread and 14 ms on two.
 FEW_QUERIES, FEW_NUMBERS, NUMBERS_AT_ONCE = 16, 1 << 23, 1 << 18
-CANDIDATES = 1000
+CANDIDATES = 3000
 """Documents that bits find for a query, and whose features decide."""
 ROWS_AT_ONCE = 8192  # in float64: equal documents may bring all rows there
 
