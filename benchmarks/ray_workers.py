@@ -10,8 +10,8 @@ what would a larger cluster do?
 with `ray="local"` on one and on two workers: MAP and P@10 of each seed, and whether one worker has
 the bits of the fit alone. "memory" fits synthetic documents of `scale.py` and looks at the peak
 memory of the caller's process alone, and of all. "parts" measures what the time of a cluster is
-made of: an update by the number of documents a worker takes, and the sum of a gradient over two
-processes.
+made of: documents a processor reads a second, an update by the number of documents a worker takes,
+and the sum of a gradient over two processes.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ import argparse
 import json
 import multiprocessing
 import os
-import statistics
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,10 @@ from torch import distributed
 import docboltz
 from development import Part, Split, features_scored
 from docboltz import OverReplicatedSoftmax, Pretraining
+from docboltz.cluster.counted import CountPart
+from docboltz.cluster.features import FeaturesOfPart
+from docboltz.cluster.parts import jobs_of
+from docboltz.cluster.vocabulary import select, tally
 from docboltz.corpus.text import TextAnalysis
 from docboltz.text_model import TextModel
 from scale import make_documents, memory_of
@@ -61,6 +65,7 @@ def main() -> None:
         for n in given.documents:
             memory(n, given)
     else:
+        rates(given.folder)
         parts(Split.load(given.counts / given.part), given.units)
 
 
@@ -170,27 +175,52 @@ def watched_fit(files: list[str], updates: int, queue: Any) -> None:
 # ---- what the time of a cluster is made of ----
 
 
+def rates(folder: Path) -> None:
+    """Documents a processor tallies, counts and infers in a second, of the synthetic ones."""
+    files, _ = make_documents(100_000, folder / "100000" / "documents")
+    documents, analysis = docboltz.read(files[:1], text="text", id="id"), TextAnalysis(None)
+    (part,) = documents.parts()
+    found = {}
+
+    def timed(name: str, function: Callable[[], Any]) -> Any:
+        begin = time.process_time()
+        made = function()
+        found[f"{name}, documents/s"] = part.documents.report.documents / (
+            time.process_time() - begin
+        )
+        return made
+
+    table, _ = timed("tally", lambda: tally(part, analysis))
+    vocabulary = select(table, 2, 0.5, 5000)
+    with tempfile.TemporaryDirectory() as name:
+        (job,) = jobs_of([part], Path(name, "counted"), "")
+        timed("count", lambda: CountPart(analysis, vocabulary)(job))
+        how: Any = {"analysis": analysis, "updates": 20, "device": "cpu"}
+        model = TextModel.fit(documents, folder=Path(name, "model"), **how)
+        own = FeaturesOfPart(TextModel, Path(name, "model"), model.fingerprint, "cpu", False, None)
+        (job,) = jobs_of([part], Path(name, "features"), "")
+        timed("infer", lambda: own(job))
+    print(json.dumps(found), flush=True)
+
+
 def parts(split: Split, units: int) -> None:
-    """Milliseconds of an update by documents of a worker, and of a sum by bytes."""
+    """Milliseconds of an update by documents of a worker, and of a sum by bytes.
+
+    Processor time of one thread, and of sums the fastest tenth: other programs move these least.
+    """
     K = split.learn.counts.shape[1]
     torch.set_num_threads(1)
-    for batch in (2, 8, 32, 128, 512, 2048):
-        updates = max(30, 4000 // batch)
-        settings = Pretraining(updates=updates, batch_size=batch)
-        model = OverReplicatedSoftmax(units, pretraining=settings, random_state=0, device="cpu")
-        times = []
-        for _ in range(3):
-            begin = time.perf_counter()
+    for batch in (1, 2, 8, 32, 128, 512):
+        took = {}
+        for updates in (1, 1 + max(20, 2000 // batch)):
+            settings = Pretraining(updates=updates, batch_size=batch)
+            model = OverReplicatedSoftmax(units, pretraining=settings, random_state=0, device="cpu")
+            begin = time.process_time()
             model.fit(split.learn.counts)
-            times.append(time.perf_counter() - begin)
-        short = OverReplicatedSoftmax(
-            units, pretraining=Pretraining(updates=1), random_state=0, device="cpu"
-        )
-        begin = time.perf_counter()
-        short.fit(split.learn.counts)
-        rest = time.perf_counter() - begin
-        each = 1e3 * (min(times) - rest) / (updates - 1)
-        print(json.dumps({"documents": batch, "update_ms": each}), flush=True)
+            took[updates] = time.process_time() - begin
+        (_, first), (most, last) = took.items()
+        each = 1e3 * (last - first) / (most - 1)
+        print(json.dumps({"documents": batch, "words": K, "update_ms": each}), flush=True)
     context = multiprocessing.get_context("spawn")
     for floats in (K, units * K + K, 4 * (units * K + K)):
         with tempfile.TemporaryDirectory() as folder:
@@ -207,17 +237,17 @@ def parts(split: Split, units: int) -> None:
 
 
 def sum_gradients(rank: int, folder: str, floats: int, queue: Any) -> None:
-    """The median time of a sum over two processes, by gloo."""
+    """The time of a sum over two processes, by gloo."""
     torch.set_num_threads(1)
     store = distributed.FileStore(f"{folder}/meeting", 2)
     distributed.init_process_group("gloo", store=store, rank=rank, world_size=2)
     gradient, times = torch.zeros(floats), []
-    for _ in range(60):
+    for _ in range(200):
         begin = time.perf_counter()
         distributed.all_reduce(gradient)
         times.append(1e3 * (time.perf_counter() - begin))
     if rank == 0:
-        queue.put(statistics.median(times))
+        queue.put(sorted(times)[len(times) // 10])
     distributed.destroy_process_group()
 
 

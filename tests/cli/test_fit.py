@@ -344,3 +344,8 @@ def test_divergence_saves_the_last_good_state(docboltz, corpus, tmp_path, monkey
     assert "after update 100" in complaint
     assert f"It is saved in {tmp_path / 'model'}" in complaint
     assert TextModel.open(tmp_path / "model").estimator.n_updates_ == 100
+
+
+def test_workers_are_those_of_a_cluster(docboltz, corpus, tmp_path):
+    outcome = docboltz("fit", corpus, "--out", tmp_path / "model", "--workers", 2)
+    assert outcome.complaint.endswith("Got 2 instead. Name the cluster: --ray local.\n")

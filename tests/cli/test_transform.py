@@ -57,3 +57,13 @@ def test_wrong_usage_writes_nothing(docboltz, model, corpus, tmp_path):
     ):
         assert said in docboltz("transform", model, corpus, *options).complaint
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_cluster_needs_the_extra_and_files(docboltz, model, corpus, tmp_path, monkeypatch):
+    command = ("transform", model, corpus, "--out", tmp_path / "f", "--ray", "local")
+    monkeypatch.setitem(sys.modules, "ray", None)
+    missing = "docboltz: The package ray is missing. pip install 'docboltz[ray]'\n"
+    assert docboltz(*command, "-q").complaint == missing
+    outcome = docboltz("transform", model, "-", *command[3:])
+    assert outcome.complaint.startswith("docboltz: Only files can be read in parts")
+    assert not (tmp_path / "f").exists()

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import docboltz
-from docboltz.cluster import training
+from docboltz.cluster import fitting, training
 from docboltz.errors import InvalidCorpus, InvalidParameter
 from docboltz.fitting import checkpoint_folder
 from docboltz.storage import CHECKPOINT
@@ -69,6 +69,40 @@ def test_a_worker_that_is_killed_changes_nothing(
     assert killed
     assert whole.fingerprint == model.fingerprint
     assert_same_collection(whole, model)
+
+
+@pytest.mark.slow
+def test_the_same_call_goes_on_after_ctrl_c(
+    files: str, cluster: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counts and training are done, and are not done again."""
+    out, written = tmp_path / "model", []
+
+    def look() -> None:
+        parts = sorted(fitting.counted_folder(out).glob("*.parquet"))
+        written.append([part.stat().st_mtime_ns for part in parts])
+
+    def interrupted(*_: object) -> None:
+        look()
+        raise KeyboardInterrupt
+
+    def finished(*arguments: Any) -> None:
+        look()
+        finish(*arguments)
+
+    finish = fitting._finish_on_cluster
+    monkeypatch.setattr(fitting, "_finish_on_cluster", interrupted)
+    with pytest.raises(KeyboardInterrupt, match="the same call goes on"):
+        fitted(files, out, ray="local")
+    assert CHECKPOINT.exists(checkpoint_folder(out))
+    with pytest.raises(InvalidParameter, match="interrupted training with other settings"):
+        fitted(files, out, ray="local", updates=61)
+    monkeypatch.setattr(fitting, "_finish_on_cluster", finished)
+    model = fitted(files, out, ray="local")
+    assert len(written[0]) == 3
+    assert written[0] == written[1]
+    assert model.fingerprint == fitted(files, tmp_path / "alone").fingerprint
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["alone", "model"]
 
 
 def test_what_can_be_refused_is_refused_before_ray_starts(files: str, tmp_path: Path) -> None:
