@@ -215,18 +215,25 @@ class TextModel(Explaining, MapVerbs):
         out: StrPath,
         *,
         wide: bool = False,
+        spreadsheet: bool = False,
         inference: Inference | None = None,
         verbose: bool = False,
     ) -> Corpus:
         """Write the features of documents, a row each, in the order they come; give their counts.
 
         `out` is a .parquet, .csv or .npy file; `wide` gives each feature a column of a Parquet
-        file. See `docboltz.feature_files`.
+        file, `spreadsheet` makes a .csv file safe to open in one. See `docboltz.feature_files`.
         """
         from docboltz.feature_files import save_features
 
         return save_features(
-            self, documents, Path(out), wide=wide, inference=inference, verbose=verbose
+            self,
+            documents,
+            Path(out),
+            wide=wide,
+            spreadsheet=spreadsheet,
+            inference=inference,
+            verbose=verbose,
         )
 
     def perplexity(

@@ -20,6 +20,7 @@ from docboltz.cli.reading import reads_corpus
     "--out -o", "features.parquet, features.csv or features.npy.", type=options.PATH, required=True
 )
 @flag("--wide", "A Parquet column for each feature, not one of lists.")
+@flag("--spreadsheet", "In a CSV, put ' before ids and labels that would be formulas.")
 @option(
     "--inference",
     "How features are inferred; mean_field takes longer.",
@@ -32,6 +33,7 @@ def transform(
     corpus: dict[str, Any],
     out: Path,
     wide: bool,
+    spreadsheet: bool,
     inference: Any,
     device: str,
     quiet: bool,
@@ -49,7 +51,12 @@ def transform(
     text_model = TextModel.open(model, device=device)
     documents = text_model.read(**corpus)
     counts = text_model.save_features(
-        documents, out, wide=wide, inference=inference, verbose=not quiet
+        documents,
+        out,
+        wide=wide,
+        spreadsheet=spreadsheet,
+        inference=inference,
+        verbose=not quiet,
     )
     if json:
         print_json({"features": str(out), **as_json(documents, counts)})
