@@ -266,6 +266,7 @@ class Bundle:
                     raise self.damaged(folder, f"{self.manifest} says nothing sensible of {name}")
             if not isinstance(content["content"], dict):
                 raise self.damaged(folder, f"{self.manifest} has no content")
+            json.dumps(content["content"], ensure_ascii=False).encode()  # no half characters
             return Opened(folder, build, content["content"], prints)
 
     def _described(self, file: Path) -> Any:

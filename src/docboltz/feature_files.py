@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 Blocks = Iterator[tuple[slice, NDArray[np.float32], Assignment]]
 """Features and topics block by block, each with the documents it is of."""
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+"""What a cell begins with that spreadsheets compute; they take the wide ones for the narrow."""
 Write = Callable[[Path, Corpus, int, Blocks], None]
 
 
@@ -38,6 +40,7 @@ def save_features(
     out: Path,
     *,
     wide: bool,
+    spreadsheet: bool = False,
     inference: Inference | None,
     verbose: bool,
     metadata: dict[bytes, bytes] | None = None,
@@ -46,9 +49,10 @@ def save_features(
 
     Parquet holds id, labels, n_words, topic, probability and features, these as one column of lists
     or, if `wide`, as a column each; CSV the same with a column for each feature; .npy the features
-    alone, float32. A Parquet file carries the `metadata`.
+    alone, float32. For a `spreadsheet`, ids and labels in a CSV that it would take for formulas
+    have a ' before them. A Parquet file carries the `metadata`.
     """
-    write = writer_of(out, wide=wide, metadata=metadata)
+    write = writer_of(out, wide=wide, spreadsheet=spreadsheet, metadata=metadata)
     known = inference in (None, "fast", "mean_field")
     require(known, "save_features", "inference", "'fast' or 'mean_field'", inference)
     transform = model.estimator.transform
@@ -84,17 +88,25 @@ def save_features(
 
 
 def writer_of(
-    out: Path, *, wide: bool = False, metadata: dict[bytes, bytes] | None = None
+    out: Path,
+    *,
+    wide: bool = False,
+    spreadsheet: bool = False,
+    metadata: dict[bytes, bytes] | None = None,
 ) -> Write:
     """How a file of that name is written; an error for one that cannot be."""
     parquet = partial(_write_parquet, wide=wide, metadata=metadata)
-    kinds: dict[str, Write] = {".parquet": parquet, ".csv": _write_csv, ".npy": _write_npy}
+    table = partial(_write_csv, cell=_for_spreadsheets if spreadsheet else str)
+    kinds: dict[str, Write] = {".parquet": parquet, ".csv": table, ".npy": _write_npy}
     if out.suffix not in kinds:
         known = ", ".join(kinds)
         raise InvalidParameter(f"Features are written as {known}. Got {out.name!r} instead.")
     fits = not wide or out.suffix == ".parquet"
     expected = f"left out for a {out.suffix} file, which has a column for each feature anyway"
     require(fits, "save_features", "wide", expected, wide)
+    fits = not spreadsheet or out.suffix == ".csv"
+    expected = f"left out for a {out.suffix} file, which holds no formulas"
+    require(fits, "save_features", "spreadsheet", expected, spreadsheet)
     return kinds[out.suffix]
 
 
@@ -111,13 +123,25 @@ def _write_npy(file: Path, corpus: Corpus, n_features: int, blocks: Blocks) -> N
             stream.write(features.astype("<f4", copy=False).tobytes())
 
 
-def _write_csv(file: Path, corpus: Corpus, n_features: int, blocks: Blocks) -> None:
+def _for_spreadsheets(text: str) -> str:
+    """A cell that no spreadsheet computes: a ' before what it would take for a formula.
+
+    >>> _for_spreadsheets("=1+1"), _for_spreadsheets("news")
+    ("'=1+1", 'news')
+    """
+    return f"'{text}" if text.startswith(FORMULA) else text
+
+
+def _write_csv(
+    file: Path, corpus: Corpus, n_features: int, blocks: Blocks, *, cell: Callable[[str], str]
+) -> None:
     with file.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(["id", "labels", "n_words", "topic", "probability", *_names(n_features)])
         lengths = corpus.lengths
         for rows, features, found in blocks:
-            known = corpus.ids[rows], map(";".join, corpus.labels[rows]), lengths[rows]
+            ids, labels = map(cell, corpus.ids[rows]), map(";".join, corpus.labels[rows])
+            known = ids, map(cell, labels), lengths[rows]
             about = zip(*known, *(part.tolist() for part in found), strict=True)
             for (*first, p), values in zip(about, features.tolist(), strict=True):
                 writer.writerow([*first, *(f"{v:.6g}" for v in (p, *values))])

@@ -62,9 +62,9 @@ def progress_bar(label: str, unit: str, *, shown: bool) -> Iterator[Update]:
 
     console = Console(stderr=True)
     columns = (
-        progress.TextColumn("{task.description:<12}"),
+        progress.TextColumn("{task.description:<12}", markup=False),
         progress.BarColumn(bar_width=20),
-        progress.TextColumn("{task.fields[state]}"),
+        progress.TextColumn("{task.fields[state]}", markup=False),
         progress.TimeElapsedColumn(),
         TimeLeft(),
     )

@@ -233,6 +233,7 @@ class TextModel(Explaining, MapVerbs):
         out: StrPath,
         *,
         wide: bool = False,
+        spreadsheet: bool = False,
         inference: Inference | None = None,
         ray: str | None = None,
         verbose: bool = False,
@@ -240,8 +241,9 @@ class TextModel(Explaining, MapVerbs):
         """Write the features of documents, a row each, in the order they come; give their counts.
 
         `out` is a .parquet, .csv or .npy file; `wide` gives each feature a column of a Parquet
-        file. See `docboltz.feature_files`. On a cluster, `ray` as in `fit`, it is a folder, with a
-        Parquet file for each file of documents, and how many there are is all that is given.
+        file, `spreadsheet` makes a .csv file safe to open in one. See `docboltz.feature_files`.
+        On a cluster, `ray` as in `fit`, it is a folder, with a Parquet file for each file of
+        documents, and how many there are is all that is given.
         """
         if ray is not None:
             from docboltz.cluster.features import save_features_on_cluster
@@ -253,7 +255,13 @@ class TextModel(Explaining, MapVerbs):
         from docboltz.feature_files import save_features
 
         return save_features(
-            self, documents, Path(out), wide=wide, inference=inference, verbose=verbose
+            self,
+            documents,
+            Path(out),
+            wide=wide,
+            spreadsheet=spreadsheet,
+            inference=inference,
+            verbose=verbose,
         )
 
     def perplexity(

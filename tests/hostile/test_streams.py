@@ -44,7 +44,7 @@ def shell(command: str, *arguments: object) -> subprocess.CompletedProcess[str]:
         ('d index "$1" - <&-', 2, "There are no documents"),
         ("d nosuch 2>&-", 2, ""),
         ("d --help >&-", 2, "Bad file descriptor"),
-        ('(d search "$1" goal; echo $? >&2) | true', 0, "141"),
+        ('(d search "$1" goal; echo $? >&2) | true', 0, "1"),
         ('d fit "~nobody-at-all/x" --out "$1-new"', 2, "Nobody knows the home folder"),
         ('d datasets 20newsgroups --path "~nobody-at-all/x"', 2, "Nobody knows the home folder"),
         ('DOCBOLTZ_CACHE="~nobody-at-all" d datasets 20newsgroups', 2, "Nobody knows the home"),
@@ -113,8 +113,10 @@ def test_options_without_end_are_one_short_line(
 
 @pytest.mark.parametrize(
     ("text", "number"),
-    [("7", 7), (" 7 ", 7), ("٣", 3), ("", None), ("-1", None), ("1e3", None), ("²", None)]
-    + [("9" * 12, 10**12 - 1), ("9" * 13, None), (ENDLESS, None), ("0x1", None), ("1_0", None)],
+    [
+        *[("7", 7), (" 7 ", 7), ("٣", 3), ("", None), ("-1", None), ("1e3", None), ("²", None)],
+        *[("9" * 12, 10**12 - 1), ("9" * 13, None), (ENDLESS, None), ("0x1", None), ("1_0", None)],
+    ],
 )
 def test_whole_numbers_are_those_a_person_types(text: str, number: int | None) -> None:
     assert whole_number(text) == number

@@ -23,7 +23,7 @@ from docboltz.progress import printable
 
 LONGEST = 2000
 """Characters of a complaint; an option may be given more."""
-BROKEN_PIPE = 141  # what a shell reports for a command that nobody listens to any more
+BROKEN_PIPE = 1  # as Click has it
 INTERRUPTED = 130  # what a shell reports for a command that Ctrl-C ended
 COMMANDS = (
     "fit", "explore", "topics", "search", "similar", "words", "transform", "index", "delete",

@@ -8,7 +8,7 @@ import click
 
 from docboltz.cli import options
 from docboltz.cli.options import option
-from docboltz.cli.output import print_answer, print_table, remark
+from docboltz.cli.output import print_answer, print_table, print_text, remark
 
 
 @click.command()
@@ -62,4 +62,4 @@ def demo(
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"the model in {out} is usable as it is.") from None
     print_table("Time", {"step": "left", "seconds": "right"}, clock.rows())
-    print(f'\nThe model is in {out}\nTry: docboltz search "{out}" "your own words"')
+    print_text(f'\nThe model is in {out}\nTry: docboltz search "{out}" "your own words"')

@@ -59,14 +59,30 @@ def _print(title: str | None, columns: Columns, rows: list[list[str]]) -> None:
     terminal = sys.stdout.isatty()
     # Piped into another program, a row stays on one line, as that program expects.
     width = shutil.get_terminal_size().columns if terminal else None
-    head, *lines = table_lines(columns, rows, width)
+    head, *lines = table_lines(_headings(columns), rows, width)
     begin, end = BOLD if terminal else ("", "")
     if title is not None:
-        print(title)
+        print_text(title)
     print(begin + head + end)
     for line in lines:
         marked = MARK[0] in line  # of which a cut may have lost the end
         print(line.replace(MARK[0], begin).replace(MARK[1], end) + (end if marked else ""))
+
+
+def print_text(text: str) -> None:
+    """Print lines of text, whatever names and labels are in them."""
+    print("\n".join(map(printable, text.split("\n"))))
+
+
+def _headings(columns: Columns) -> Columns:
+    """Headings that command nothing; labels that then look alike stay columns of their own."""
+    clean: dict[str, str] = {}
+    for heading, side in columns.items():
+        name = printable(heading)
+        while name in clean:
+            name += " "
+        clean[name] = side
+    return clean
 
 
 def remark_reading(report: ReadReport, *, quiet: bool, json: bool) -> None:

@@ -9,7 +9,7 @@ import click
 
 from docboltz.cli import options
 from docboltz.cli.options import flag, option
-from docboltz.cli.output import remark
+from docboltz.cli.output import print_text, remark
 
 
 @click.command()
@@ -76,4 +76,4 @@ def reproduce(
             page = write_report(out)
             message = f"what is done is in {page}. The same command goes on."
             raise KeyboardInterrupt(message) from None
-    print(write_report(out))
+    print_text(str(write_report(out)))

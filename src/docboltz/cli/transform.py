@@ -23,6 +23,7 @@ from docboltz.cli.reading import reads_corpus
     required=True,
 )
 @flag("--wide", "A Parquet column for each feature, not one of lists.")
+@flag("--spreadsheet", "In a CSV, put ' before ids and labels that would be formulas.")
 @option(
     "--inference",
     "How features are inferred; mean_field takes longer.",
@@ -36,6 +37,7 @@ def transform(
     corpus: dict[str, Any],
     out: Path,
     wide: bool,
+    spreadsheet: bool,
     inference: Any,
     ray: str | None,
     device: str,
@@ -54,7 +56,13 @@ def transform(
     text_model = TextModel.open(model, device=device)
     documents = text_model.read(**corpus)
     counts = text_model.save_features(
-        documents, out, wide=wide, inference=inference, ray=ray, verbose=not quiet
+        documents,
+        out,
+        wide=wide,
+        spreadsheet=spreadsheet,
+        inference=inference,
+        ray=ray,
+        verbose=not quiet,
     )
     if json:
         print_json({"features": str(out), **as_json(documents, counts)})

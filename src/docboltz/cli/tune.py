@@ -11,7 +11,14 @@ from docboltz.cli import options
 from docboltz.cli.counting import counts_words
 from docboltz.cli.groups import given_options
 from docboltz.cli.options import option
-from docboltz.cli.output import print_json, print_table, remark, remark_reading, remark_split
+from docboltz.cli.output import (
+    print_json,
+    print_table,
+    print_text,
+    remark,
+    remark_reading,
+    remark_split,
+)
 from docboltz.cli.reading import reads_corpus
 
 
@@ -91,7 +98,7 @@ def tune(
         fewest = (
             ", the fewest that find nearly as many halves as any" if found.by == "halves" else ""
         )
-        print(f"\nBest by {found.by}: {n_units} units{fewest}; {n_latent} latent words")
-        print(f"Use it: {command}")
+        print_text(f"\nBest by {found.by}: {n_units} units{fewest}; {n_latent} latent words")
+        print_text(f"Use it: {command}")
     if found.interrupted:
         raise KeyboardInterrupt("the best is that of the models tried until then.")
