@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeVar
 
 from docboltz.corpus.places import Span
 from docboltz.progress import printable
-from docboltz.settings import strings
+from docboltz.settings import strings, typed
 from docboltz.text_table import Columns, table_lines
 
 SHOWN_CHARACTERS = 200
@@ -96,15 +96,11 @@ class Topic:
     @classmethod
     def of_dict(cls, saved: dict[str, Any]) -> Topic:
         """The topic that `to_dict` described."""
-        rest = {key: saved[key] for key in ("name", "parent", "level", "documents", "share")}
-        return cls(
-            number=int(saved["topic"]),
-            words=strings(saved["words"]),
-            expected=strings(saved["expected"]),
-            labels=tuple((str(each["label"]), float(each["share"])) for each in saved["labels"]),
-            examples=tuple(Example(**each) for each in saved["examples"]),
-            **rest,
-        )
+        labels = [[each["label"], each["share"]] for each in saved["labels"]]
+        own = {**saved, "number": saved["topic"], "labels": labels}
+        del own["topic"]
+        topic: Topic = typed(cls, own, "topic")
+        return topic
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as JSON can hold it."""

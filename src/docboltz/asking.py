@@ -30,7 +30,7 @@ from docboltz.search.filters import Filter
 from docboltz.search.interface import WEIGHTS, By, Store, model_of_store, open_store
 from docboltz.search.nearest import Best
 from docboltz.search.writer import STORE
-from docboltz.settings import strings
+from docboltz.settings import strings, typed
 from docboltz.storage import Arrays, fingerprint_of
 
 SEARCH = "search"
@@ -57,7 +57,8 @@ class Asking:
         self.analysis = TextAnalysis.from_dict(text["analysis"])
         self.vocabulary = Vocabulary(strings(text["vocabulary"]), strings(text["forms"]))
         self.reading = ReadOptions.from_dict(text["reading"])
-        self._columns = {kind: text["columns"][kind] for kind in ("label", "date")}
+        names = {kind: text["columns"][kind] for kind in ("label", "date")}
+        self._columns = typed(dict[str, str | None], names, "columns")
         self._units = tuple(map(Unit.of_dict, text["units"]))
         self._light = LightModel.of(arrays, settings)
         F, K = self._light.W.shape

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import types
+import typing
 from collections.abc import Mapping
-from dataclasses import fields
+from contextlib import suppress
+from dataclasses import fields, is_dataclass
+from functools import cache
 from typing import Any, Self
 
 from docboltz.errors import InvalidParameter
@@ -46,6 +51,42 @@ class SavedSettings(ShortRepr):
             )
         # JSON knows no tuples.
         return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in saved.items()})
+
+
+def typed(kind: Any, value: Any, place: str) -> Any:
+    """A value of a type that a field of a dataclass has, from JSON; refused if it is of another.
+
+    The one strict reader of what docboltz has written itself.
+    """
+    origin, of = typing.get_origin(kind), typing.get_args(kind)
+    if kind is float and type(value) in (int, float) and math.isfinite(value):
+        return float(value)
+    if kind is not float and (kind is Any or type(value) is kind):
+        return value
+    if origin is typing.Literal and type(value) is str and value in of:
+        return value
+    if origin is types.UnionType:
+        for one in of:
+            with suppress(InvalidParameter):
+                return typed(one, value, place)
+    elif is_dataclass(kind) and isinstance(value, dict):
+        build: Any = kind
+        hints = _hints(build)
+        if hints.keys() == value.keys():
+            return build(**{k: typed(hints[k], v, f"{place}.{k}") for k, v in value.items()})
+    elif origin is tuple and isinstance(value, list):
+        kinds = of[:1] * len(value) if of[-1] is Ellipsis else of
+        if len(kinds) == len(value):
+            parts = enumerate(zip(kinds, value, strict=True))
+            return tuple(typed(kind, part, f"{place}[{i}]") for i, (kind, part) in parts)
+    elif origin is dict and isinstance(value, dict):
+        return {k: typed(of[1], part, f"{place}.{k}") for k, part in value.items()}
+    raise InvalidParameter(f"{place} is not as docboltz writes it")
+
+
+@cache
+def _hints(kind: Any) -> dict[str, Any]:
+    return typing.get_type_hints(kind)
 
 
 def strings(value: Any) -> tuple[str, ...]:

