@@ -10,6 +10,7 @@ import json
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -167,24 +168,21 @@ def index_documents(
     how = {"analysis": model.analysis, "vocabulary": model.vocabulary}
     with Texts(model.path) as texts, counts_folder(model.path) as counts:
         corpus = count_documents(stream, texts.add, verbose=verbose, folder=counts, **how)
-        if append:
-            _require_own_ids(corpus.ids, open_store(folder, model=model.fingerprint))
+        if append and stream.report.numbered == stream.report.documents:
+            there = open_store(folder, model=model.fingerprint)
+            corpus = replace(corpus, ids=_free_numbers(corpus.ids, there))
+            if verbose:
+                remark(f"They have no ids, and are numbered from {corpus.ids[0]}")
         write_store(model, corpus, texts, folder, append=append, store=store, verbose=verbose)
     return corpus
 
 
-def _require_own_ids(ids: Sequence[str], store: Store) -> None:
-    """Refuse documents that are only numbered, where others have the same numbers already."""
-    first = ids[0] if len(ids) else ""
-    if first not in ("0", "1") or any(id != str(i) for i, id in enumerate(ids, int(first))):
-        return
-    if len(store.rows_of(ids)):
-        raise InvalidParameter(
-            f"The documents to add have no ids but their numbers, from {first}, and would replace "
-            "those of the same numbers.",
-            hint="Name the column of their ids with {id}.",
-            settings=("id",),
-        )
+def _free_numbers(numbers: Sequence[str], store: Store) -> tuple[str, ...]:
+    """Ids for documents that are only numbered: the same numbers, as far on as none is taken."""
+    on = len(store)
+    while len(store.rows_of(ids := tuple(str(int(number) + on) for number in numbers))):
+        on += len(store)
+    return ids
 
 
 def delete_documents(model: TextModel, ids: Iterable[str], folder: Path) -> int:

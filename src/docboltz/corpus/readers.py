@@ -126,6 +126,7 @@ class Documents:
             if not row.numbered:
                 identity = taken.unique(identity, report)
             report.documents += 1
+            report.numbered += row.id is None
             report.unlabelled += not labels
             report.undated += row.date == ""
             if row.date is None:

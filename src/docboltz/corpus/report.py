@@ -54,6 +54,8 @@ class ReadReport:
     """Documents that were read, empty ones included."""
     empty: int = 0
     """Documents without text. They keep their place, so that rows match the input."""
+    numbered: int = 0
+    """Documents without an id of their own: their number, of a row or line, is their id."""
     unlabelled: int = 0
     """Documents without a label."""
     undated: int = 0
