@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from docboltz.cli.app import COMMANDS, app, main
-from tests.fuzz.runs import examples
+from tests.fuzz.runs import examples, tried
 
 WAITING = {"serve", "explore", "demo", "datasets", "reproduce", "tune", "compare", "perplexity"}
 """Commands that work for long, listen or fetch where all is right: only what is wrong is given."""
@@ -102,6 +102,7 @@ ARGUMENTS = {
 def test_any_value_of_any_option_is_an_answer_or_one_line(
     model: Path, corpus: Path, choice: tuple[str, str], value: str
 ) -> None:
+    tried()
     name, option = choice
     places = {"MODEL": model, "CORPUS": corpus, "NEW": corpus.parent / "new"}
     places["NEW.csv"] = corpus.parent / "new.csv"
