@@ -4,7 +4,7 @@ BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 DEV := .venv/.with-dev
 
-.PHONY: demo test check format docs clean
+.PHONY: demo test check format docs fuzz faults clean
 demo: .venv/.installed  ## train a model, show its topics, search with it
 	$(BIN)/docboltz demo
 
@@ -20,6 +20,12 @@ check: $(DEV)    ## style, types and the direction of imports
 format: $(DEV)   ## let ruff fix what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+fuzz: $(DEV)     ## generated input for MINUTES=60, with another seed each round
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.fuzz $(or $(MINUTES),60)
+
+faults: $(DEV)   ## KILLS=200 random kills of every command that writes, full disks, two writers, clocks that jump
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/faults.py --kills $(or $(KILLS),200)
 
 docs: .venv/.with-docs  ## build the site into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir site

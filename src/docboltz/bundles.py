@@ -42,7 +42,7 @@ LOCK = ".lock"
 _BUILD = re.compile("build-[0-9a-f]{16}")
 _SHA256 = re.compile("[0-9a-f]{64}")
 _MALFORMED: tuple[type[Exception], ...] = (LookupError, TypeError, ValueError, AttributeError)
-_MALFORMED += (ArithmeticError, RecursionError, MemoryError)
+_MALFORMED += (ArithmeticError, RuntimeError, MemoryError)  # RuntimeError is torch's
 """What code that trusts a description runs into where there is no reason to."""
 
 

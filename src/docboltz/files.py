@@ -111,8 +111,9 @@ def open_file(path: StrPath, *, follow: bool = True) -> io.BufferedReader:
 def read_file(path: StrPath, most: int = LARGEST_JSON, *, follow: bool = True) -> bytes:
     """The bytes of a file; OSError for anything else, and for more than `most` of them."""
     with open_file(path, follow=follow) as stream:
-        data = stream.read(most + 1)
-    if len(data) > most:
+        large = os.fstat(stream.fileno()).st_size > most
+        data = b"" if large else stream.read(most + 1)
+    if large or len(data) > most:
         raise OSError(errno.EFBIG, "larger than any of docboltz's", os.fspath(path))
     return data
 

@@ -4,6 +4,7 @@ import hypothesis
 import pytest
 
 from tests.cli.conftest import _fitted, corpus, docboltz, model
+from tests.fuzz import runs
 from tests.fuzz.runs import is_long
 
 __all__ = ["_fitted", "corpus", "docboltz", "model"]
@@ -24,3 +25,7 @@ def fuzz_every() -> int:
 
 def pytest_configure() -> None:
     hypothesis.settings.load_profile("fuzz")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    terminalreporter.write_line(f"{runs.executions} executions")

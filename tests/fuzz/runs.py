@@ -15,3 +15,13 @@ def is_long() -> bool:
 def examples(short: int, long: int) -> int:
     """So many examples of a property."""
     return long if is_long() else short
+
+
+executions = 0
+"""Inputs that were tried in this process."""
+
+
+def tried() -> None:
+    """Count an input."""
+    global executions
+    executions += 1

@@ -19,6 +19,7 @@ from docboltz.experiments.report import write_report
 from docboltz.storage import CHECKPOINT
 from tests.experiments.records import good
 from tests.fuzz.mutations import MUTATIONS, adopt, mutated, paths, seal
+from tests.fuzz.runs import tried
 from tests.text_models import estimator, fitted
 
 BUNDLES = ("model.json", "search/store.json", "topics/topics.json", "map/map.json")
@@ -72,6 +73,7 @@ def spoil(folder: Path, name: str, mutation: str, every: int, use: Callable[[Pat
     places = list(paths(described))[::every]
     faults = []
     for place in places:
+        tried()
         copy = Path(shutil.copytree(folder, folder.with_name("spoilt")))
         try:
             seal(copy / name, mutated(described, place, mutation))
@@ -81,7 +83,7 @@ def spoil(folder: Path, name: str, mutation: str, every: int, use: Callable[[Pat
         except Exception as error:  # everything else than a refusal
             faults.append(f"{place} {mutation}: {error!r}"[:300])
         finally:
-            shutil.rmtree(copy)
+            shutil.rmtree(copy, ignore_errors=True)  # training removes its checkpoint itself
     assert places
     assert not faults, "\n".join(faults)
 

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from docboltz.corpus.checks import check_structure
 from docboltz.errors import DocboltzError, InvalidCounts
-from tests.fuzz.runs import examples
+from tests.fuzz.runs import examples, tried
 from tests.hostile.test_matrices import METHODS, K, N, fitted
 
 INDEX = st.one_of(st.integers(-3, 8), st.sampled_from([2**31 - 1, -(2**31), 2**40, -(2**40)]))
@@ -57,6 +57,7 @@ def put_together(parts: Any) -> Any:
 @settings(max_examples=examples(100, 20000))
 @given(parts=PARTS, name=st.sampled_from(sorted(METHODS)))
 def test_random_parts_are_features_or_refused(parts: Any, name: str) -> None:
+    tried()
     model = fitted(name)
     method = "transform" if hasattr(model, "transform") else "score_samples"
     with warnings.catch_warnings():
@@ -72,6 +73,7 @@ def test_random_parts_are_features_or_refused(parts: Any, name: str) -> None:
 @given(parts=PARTS)
 def test_what_passes_the_check_is_what_scipy_calls_whole(parts: Any) -> None:
     """SciPy's own full check is the oracle."""
+    tried()
     try:
         check_structure(put_together(parts), "test")
     except DocboltzError:
@@ -92,6 +94,7 @@ ANYTHING = st.one_of(
 @settings(max_examples=examples(100, 20000))
 @given(X=ANYTHING)
 def test_anything_is_features_or_refused(X: Any) -> None:
+    tried()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

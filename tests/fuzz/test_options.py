@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from docboltz.cli.app import COMMANDS, app, main
-from tests.fuzz.runs import examples
+from tests.fuzz.runs import examples, tried
 
 WAITING = {"serve", "explore", "demo", "datasets", "reproduce", "tune", "compare", "perplexity"}
 """Commands that work for long, listen or fetch where all is right: only what is wrong is given."""
@@ -56,7 +56,7 @@ CHOICES = [
     for name in COMMANDS
     if name not in WAITING
     for option in option_names(command_of(name))
-    if option not in ("--help", "-h")
+    if option not in ("--help", "-h", "--ray")  # "auto" would look for a cluster
 ]
 
 
@@ -87,6 +87,7 @@ ARGUMENTS = {
     "words": ["MODEL", "goal"],
     "transform": ["MODEL", "CORPUS", "--out", "NEW.csv", "-q"],
     "index": ["MODEL", "CORPUS", "-q"],
+    "delete": ["MODEL", "nobody"],
 }
 
 
@@ -102,6 +103,7 @@ ARGUMENTS = {
 def test_any_value_of_any_option_is_an_answer_or_one_line(
     model: Path, corpus: Path, choice: tuple[str, str], value: str
 ) -> None:
+    tried()
     name, option = choice
     places = {"MODEL": model, "CORPUS": corpus, "NEW": corpus.parent / "new"}
     places["NEW.csv"] = corpus.parent / "new.csv"

@@ -10,7 +10,7 @@ from docboltz.corpus.document import Document
 from docboltz.corpus.places import PlaceFinder
 from docboltz.corpus.text import TextAnalysis
 from docboltz.errors import InvalidCorpus
-from tests.fuzz.runs import examples
+from tests.fuzz.runs import examples, tried
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=200)
 LANGUAGES = st.sampled_from(["english", "german", "french", "russian", "turkish", None])
@@ -25,12 +25,9 @@ LANGUAGES = st.sampled_from(["english", "german", "french", "russian", "turkish"
 def test_any_text_is_counted_alike_every_time(
     text: str, language: str | None, stem: bool, pretokenised: bool
 ) -> None:
-    analysis = TextAnalysis(
-        language,
-        language is not None,
-        stem=stem and language is not None,
-        pretokenised=pretokenised,
-    )
+    tried()
+    known = language is not None
+    analysis = TextAnalysis(language, known, stem=stem and known, pretokenised=pretokenised)
     documents = [Document("1", text), Document("2", f"{text} {text}")]
     try:
         found = [count(documents, analysis, min_df=1, max_df=1.0) for _ in range(2)]

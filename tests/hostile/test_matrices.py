@@ -1,4 +1,4 @@
-"""Matrices whose parts do not fit together, which SciPy and torch would follow anywhere."""
+"""Matrices whose parts do not fit together: SciPy and torch would follow them anywhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Standard streams that are closed or full, home folders that are not there, endless options."""
+"""Streams that are closed or full, homes that are not there, options without end."""
 
 from __future__ import annotations
 

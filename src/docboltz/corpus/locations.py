@@ -18,6 +18,7 @@ from pathlib import Path, PurePath, PurePosixPath
 from typing import Any, Literal
 
 from docboltz.errors import InvalidCorpus, shown
+from docboltz.files import at_home
 from docboltz.progress import printable
 
 BUFFER = 1 << 16
@@ -266,7 +267,8 @@ def locate(written: str) -> Location:
     start = next((start for start in _LOCAL if written.startswith(start)), "")
     found = None if start else _URL.match(written)
     if found is None:
-        path = os.path.expanduser(written.removeprefix(start))
+        path = written.removeprefix(start)
+        path = str(at_home(path)) if path.startswith("~") else path
         return LocalPath(Path(path).as_posix() if path else path)
     import fsspec
 

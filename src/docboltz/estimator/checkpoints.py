@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from docboltz.errors import OtherRun
+from docboltz.errors import OtherRun, is_whole
 from docboltz.estimator.saving import plain_parameters
 from docboltz.estimator.settings import SETTINGS
 from docboltz.files import StrPath
@@ -21,6 +21,9 @@ from docboltz.training.together import Alone
 
 if TYPE_CHECKING:
     from docboltz.estimator.base import TopicModel
+
+COUNTED = ("seed", "phase", "before", "seen_at", "update")
+"""Facts about a run that training computes with."""
 
 
 class Checkpoint:
@@ -72,6 +75,8 @@ class Checkpoint:
             saved, own = dict(settings["run"]), self._identity
             changed = sorted(name for name in own if own[name] != saved.get(name))
             facts = dict(settings["facts"])
+            if not all(is_whole(facts[name]) and 0 <= facts[name] < 2**62 for name in COUNTED):
+                raise ValueError(f"{', '.join(COUNTED)} are whole numbers")
         if changed:
             error = OtherRun(
                 f"The checkpoint in {self.path} is of another run: {', '.join(changed)} "

@@ -1,0 +1,122 @@
+"""Pipes, devices, links and folders where a file of docboltz's own should be: nothing waits."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import docboltz
+from docboltz.corpus.npz import load_matrix
+from docboltz.corpus.split import Split
+from docboltz.errors import DocboltzError
+from docboltz.experiments.record import read_records
+from docboltz.files import open_file, read_file
+from tests.fuzz.test_manifests import ask, attempt
+
+
+def pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def device(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+def folder(path: Path) -> None:
+    path.mkdir()
+
+
+def link_out(path: Path) -> None:
+    secret = path.parent.parent / "secret"
+    secret.write_text('{"secret": 1}')
+    path.symlink_to(secret)
+
+
+def loop(path: Path) -> None:
+    path.symlink_to(path)
+
+
+def empty(path: Path) -> None:
+    path.touch()
+
+
+def endless(path: Path) -> None:
+    """A file that says it has a terabyte."""
+    with path.open("wb") as stream:
+        stream.truncate(1 << 40)
+
+
+KINDS = [pipe, device, folder, link_out, loop, empty, endless]
+OURS = [
+    "model.json",
+    "build-*/parameters.safetensors",
+    "search",
+    "search/store.json",
+    "search/build-*",
+    "search/build-*/*",
+    "topics",
+    "topics/topics.json",
+    "topics/build-*/parameters.safetensors",
+]
+
+
+NEEDED = {"model.json", "build-*/parameters.safetensors"}
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs POSIX")
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("pattern", OURS)
+def test_anything_for_a_file_of_a_model_is_refused_or_done_without(
+    model: Path, pattern: str, kind: Callable[[Path], None]
+) -> None:
+    path = sorted(model.glob(pattern))[0]
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+    kind(path)
+    if pattern in NEEDED:
+        with pytest.raises(DocboltzError):
+            docboltz.open(model)
+    if pattern.startswith("search"):
+        with pytest.raises(DocboltzError):
+            docboltz.open(model).store.verify()
+    attempt(lambda: ask(model))
+    if kind is link_out:
+        assert (path.parent.parent / "secret").read_text() == '{"secret": 1}'
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_records_and_counts_that_are_no_files_are_refused(
+    tmp_path: Path, kind: Callable[[Path], None]
+) -> None:
+    (tmp_path / "results" / "trials").mkdir(parents=True)
+    kind(tmp_path / "results" / "trials" / "x.json")
+    with pytest.raises(DocboltzError):
+        read_records(tmp_path / "results")
+    kind(tmp_path / "results" / "labels.json")
+    with pytest.raises(DocboltzError):
+        Split.load(tmp_path / "results")
+    kind(tmp_path / "results" / "train.npz")
+    with pytest.raises((OSError, ValueError)):
+        load_matrix(tmp_path / "results" / "train.npz")
+
+
+@pytest.mark.parametrize("kind", [pipe, device, folder, loop], ids=lambda kind: kind.__name__)
+def test_only_files_are_opened(tmp_path: Path, kind: Callable[[Path], None]) -> None:
+    kind(tmp_path / "x")
+    with pytest.raises(OSError, match=r"not a file|loop|Too many|symbolic"):
+        open_file(tmp_path / "x")
+
+
+def test_links_are_followed_only_where_that_is_meant(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"abc")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    assert read_file(tmp_path / "b") == b"abc"
+    with pytest.raises(OSError, match=r"symbolic|link"):
+        read_file(tmp_path / "b", follow=False)
+    with pytest.raises(OSError, match="larger than any"):
+        read_file(tmp_path / "a", 2)
+    with pytest.raises(OSError, match="null"):
+        read_file("a\0b")
