@@ -22,7 +22,7 @@ from docboltz.corpus.readers import Documents, as_documents
 from docboltz.corpus.text import TextAnalysis
 from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.errors import InvalidParameter, require
-from docboltz.files import digest, require_apart
+from docboltz.files import digest, folder_above, require_apart
 from docboltz.progress import progress_bar, remark
 from docboltz.search.growing import update_store
 from docboltz.search.interface import Store, open_store
@@ -56,8 +56,7 @@ class Texts:
         self._model_folder = model_folder
 
     def __enter__(self) -> Texts:
-        above = () if self._model_folder is None else self._model_folder.absolute().parents
-        place = next((folder for folder in above if folder.is_dir()), None)
+        place = None if self._model_folder is None else folder_above(self._model_folder)
         self._file: IO[str] = tempfile.TemporaryFile("w+", encoding="utf-8", dir=place)
         return self
 
