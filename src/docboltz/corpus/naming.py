@@ -12,6 +12,9 @@ from docboltz.corpus.report import ReadReport
 from docboltz.corpus.rows import Row
 from docboltz.corpus.taken_ids import TakenIds
 
+Fields = tuple[int, str | None, str, tuple[str, ...], str | None, bool]
+"""Those of a row, which need not be one: to make millions of them takes time."""
+
 
 def spelled(rows: Iterable[Row], report: ReadReport) -> Iterator[Row]:
     """Rows of strings that a file can hold, each with an id: its number if it has no other."""
@@ -30,7 +33,7 @@ def spelled(rows: Iterable[Row], report: ReadReport) -> Iterator[Row]:
         yield row
 
 
-def named(rows: Iterable[Row], taken: TakenIds, report: ReadReport) -> Iterator[Document]:
+def named(rows: Iterable[Fields], taken: TakenIds, report: ReadReport) -> Iterator[Document]:
     """The documents of such rows; ids that are taken get a suffix."""
     for _, identity, text, labels, date, numbered in rows:
         assert identity is not None

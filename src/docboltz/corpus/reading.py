@@ -11,16 +11,16 @@ from collections import deque
 from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from itertools import count, islice
+from itertools import count, islice, repeat
 from pathlib import Path
 from queue import SimpleQueue
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from docboltz.corpus.chunks import ChunkCounter, ChunkCounts, cut
+from docboltz.corpus.naming import Fields
 from docboltz.corpus.readers import Part
 from docboltz.corpus.report import ReadReport
-from docboltz.corpus.rows import Row
 from docboltz.corpus.workers import Worker, started
 
 
@@ -49,7 +49,8 @@ class ReadPart:
         try:
             with self.file.open("wb") as out:
                 for chunk in cut(rows, lambda row: len(row.text), *limits):
-                    # By column: a list of strings is read back faster than as many rows.
+                    # By column, which is read back faster. Of several files nothing is numbered:
+                    # what has no id is called after its file.
                     _, ids, texts, labels, dates, _ = zip(*chunk, strict=True)
                     found = (ids, texts, labels, dates), counter.count(texts)
                     pickle.dump(found, out, pickle.HIGHEST_PROTOCOL)
@@ -68,7 +69,7 @@ def read_with_workers(
     report: ReadReport,
     chunk_limits: tuple[int, int],
     place: Path | None = None,
-) -> Iterator[tuple[Iterable[Row], ChunkCounts]]:
+) -> Iterator[tuple[Iterable[Fields], ChunkCounts]]:
     """Rows of all parts, in order, with their counts, by workers that count as `own` does.
 
     What readers met is added to the report. Temporary files are in a folder of their own in
@@ -112,7 +113,7 @@ class _Answers:
         except Exception as error:
             self._come.put(End(ReadReport(), error))
 
-    def chunks(self) -> Generator[tuple[Iterable[Row], ChunkCounts], None, End]:
+    def chunks(self) -> Generator[tuple[Iterable[Fields], ChunkCounts], None, End]:
         """The chunks as they come; the file is removed after the last."""
         answer = self._come.get()
         if isinstance(answer, End):
@@ -121,7 +122,7 @@ class _Answers:
         with file.open("rb") as found:
             while not isinstance(answer, End):
                 (ids, texts, labels, dates), counts = pickle.load(found)
-                yield map(Row, count(1), ids, texts, labels, dates), counts
+                yield zip(count(1), ids, texts, labels, dates, repeat(False)), counts
                 answer = self._come.get()
         file.unlink()
         return answer
