@@ -103,6 +103,7 @@ def test_workers_that_read_change_nothing(begun, files, n_jobs):
     assert report.summary() == report_then.summary()
 
 
+@pytest.mark.parametrize("files", [write_parquet], indirect=True)
 def test_with_a_vocabulary_pairs_and_counts_on_disk(begun, files):
     analysis = TextAnalysis(ngrams=2)
     alone, *_ = counted(files, 1, analysis=analysis)
