@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from docboltz.errors import InvalidCorpus
-from docboltz.files import cache_folder, replacing, sha256
+from docboltz.files import cache_folder, folder_above, replacing, sha256
 
 
 def test_the_environment_names_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,3 +48,9 @@ def test_an_unwritable_folder_says_what_to_do(
     monkeypatch.setenv("DOCBOLTZ_CACHE", str(tmp_path / "file"))
     with pytest.raises(InvalidCorpus, match="DOCBOLTZ_CACHE"):
         write()
+
+
+def test_the_nearest_folder_above_is_one_that_is_there(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for path in ("new", "new/model", "file/model"):
+        assert folder_above(tmp_path / path) == tmp_path

@@ -10,6 +10,7 @@ from filelock import FileLock, Timeout
 import docboltz
 from docboltz.corpus.document import Document
 from docboltz.errors import InvalidModelFile, InvalidParameter
+from docboltz.indexing import KEPT_CHARACTERS, Texts
 from docboltz.search.interface import open_store
 from docboltz.search.milvus import MILVUS, MilvusStore
 from docboltz.search.writer import STORE
@@ -26,6 +27,14 @@ def model(request, fitted, tmp_path):  # noqa: F811
         pytest.importorskip("milvus_lite", reason="needs pip install 'docboltz[milvus]'")
         found.index(texts(), store=f"milvus+{tmp_path / 'm.db'}")
     return found
+
+
+def test_beginnings_of_texts_wait_one_on_a_line():
+    given = ["a  b\nc\r\nd", "", "e\u2028f\x85g\x1ch\ri", "half \ud800", "é" * 9000]
+    with Texts() as kept:
+        for text in given:
+            kept.add(Document("", text))
+        assert list(kept) == ["a b c d", "", "e f g h i", "half \ud800", "é" * KEPT_CHARACTERS]
 
 
 def new(*ids, text="ship sail harbour", label="new", date="2020-01-01"):

@@ -154,6 +154,11 @@ def digest(value: Any) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
+def folder_above(path: Path) -> Path | None:
+    """The nearest folder above a path that is there: what waits there is on the same disk."""
+    return next((folder for folder in path.absolute().parents if folder.is_dir()), None)
+
+
 def cache_folder() -> Path:
     """$DOCBOLTZ_CACHE, or the platform's folder for caches."""
     from platformdirs import user_cache_path

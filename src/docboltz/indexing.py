@@ -6,7 +6,6 @@ temporary file until their features are known.
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,7 +22,7 @@ from docboltz.corpus.readers import Documents, as_documents
 from docboltz.corpus.text import TextAnalysis
 from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.errors import InvalidParameter, require
-from docboltz.files import digest, require_apart
+from docboltz.files import digest, folder_above, require_apart
 from docboltz.progress import progress_bar, remark
 from docboltz.search.growing import update_store
 from docboltz.search.interface import Store, open_store
@@ -57,23 +56,24 @@ class Texts:
         self._model_folder = model_folder
 
     def __enter__(self) -> Texts:
-        above = () if self._model_folder is None else self._model_folder.absolute().parents
-        place = next((folder for folder in above if folder.is_dir()), None)
-        self._file: IO[str] = tempfile.TemporaryFile("w+", encoding="utf-8", dir=place)
+        place = None if self._model_folder is None else folder_above(self._model_folder)
+        self._file: IO[str] = tempfile.TemporaryFile(
+            "w+", encoding="utf-8", errors="surrogatepass", newline="\n", dir=place
+        )
         return self
 
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
     def add(self, document: Document) -> None:
-        """Keep a text's beginning, on one line."""
+        """Keep a text's beginning, on one line: whatever might end a line is a space there."""
         # A few times the length is enough for the start of even a widely spaced text.
         start = " ".join(document.text[: 3 * KEPT_CHARACTERS].split())
-        self._file.write(json.dumps(start[:KEPT_CHARACTERS]) + "\n")
+        self._file.write(start[:KEPT_CHARACTERS] + "\n")
 
     def __iter__(self) -> Iterator[str]:
         self._file.seek(0)
-        return (json.loads(line) for line in self._file)
+        return (line.removesuffix("\n") for line in self._file)
 
 
 def count_documents(

@@ -39,6 +39,12 @@ class TestUrls:
         assert texts(f"file://{tmp_path}/a b.txt") == ["words"]
         assert texts(f"file://{tmp_path}/*.txt") == ["words"]
 
+    def test_sizes_of_files_that_any_process_finds(self, tmp_path):
+        (tmp_path / "a.txt").write_text("words\n")
+        assert locate(str(tmp_path / "a.txt")).size() == 6
+        fsspec.filesystem("memory").pipe("/sizes/a.txt", b"words\n")
+        assert locate("memory://sizes/a.txt").size() is None
+
     def test_home_is_where_it_is(self, tmp_path, monkeypatch):
         monkeypatch.setenv("HOME", str(tmp_path))
         (tmp_path / "a.txt").write_text("words\n")

@@ -54,13 +54,13 @@ def test_a_worker_that_dies_is_reported(monkeypatch, capfd):
 
 def test_stopping_early_ends_the_workers(monkeypatch):
     started = []
-    plain = workers._Worker
+    plain = workers.Worker
 
     def remember(*args):
         started.append(plain(*args))
         return started[-1]
 
-    monkeypatch.setattr(workers, "_Worker", remember)
+    monkeypatch.setattr(workers, "Worker", remember)
 
     def endless():
         while True:

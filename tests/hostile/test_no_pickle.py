@@ -19,8 +19,9 @@ from docboltz.corpus.npz import load_matrix
 from docboltz.errors import DocboltzError
 
 SOURCE = Path(docboltz.__file__).parent
-TO_OWN_CHILDREN = {"corpus/workers.py"}
-"""Processes that a command has begun itself are talked to by pickles through pipes, not files."""
+TO_OWN_CHILDREN = {"corpus/workers.py", "cluster/parts.py"}
+"""Processes that a command has begun itself, on a cluster too, are talked to by pickles, which go
+through pipes and sockets, not files."""
 
 
 def calls(tree: ast.AST) -> list[tuple[ast.Call, str]]:

@@ -7,9 +7,10 @@ is one array look-up.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from docboltz.corpus.text import REMEMBERED, TextAnalysis, pair_term
 from docboltz.corpus.vocabulary import Vocabulary
 
+T = TypeVar("T")
 Integers = NDArray[np.int32]
 OWN = -1
 """The number of the process that reads and merges, which counts too."""
@@ -133,6 +135,22 @@ class ChunkCounter:
     def _look_up(self, words: list[list[str]], n: int) -> Integers:
         numbers = map(self._numbers.__getitem__, chain.from_iterable(words))
         return np.fromiter(numbers, np.int32, n)
+
+
+def cut(
+    items: Iterable[T], size_of: Callable[[T], int], most_size: int, most_items: int
+) -> Iterator[list[T]]:
+    """Items in lists, each of which ends when it has so much or so many."""
+    taken: list[T] = []
+    size = 0
+    for item in items:
+        taken.append(item)
+        size += size_of(item)
+        if size >= most_size or len(taken) >= most_items:
+            yield taken
+            taken, size = [], 0
+    if taken:
+        yield taken
 
 
 def _tally(numbers: Integers) -> tuple[Integers, Integers]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import weakref
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from itertools import chain
@@ -19,20 +20,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from docboltz.corpus.chunks import ChunkCounter, ChunkCounts
+from docboltz.corpus.chunks import ChunkCounter, ChunkCounts, cut
 from docboltz.corpus.counts import Corpus, by_frequency
 from docboltz.corpus.document import Document
 from docboltz.corpus.merging import About, Merged
+from docboltz.corpus.naming import named
 from docboltz.corpus.parts import PART, Parts, remove_parts
+from docboltz.corpus.readers import Documents, Part
+from docboltz.corpus.reading import read_with_workers
+from docboltz.corpus.taken_ids import TakenIds
 from docboltz.corpus.text import TextAnalysis
 from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.corpus.workers import count_with_workers
 from docboltz.errors import InvalidCorpus, NoDocuments, is_number, is_whole, require
+from docboltz.files import folder_above
 
 CHUNK_CHARACTERS = 1 << 20
 CHUNK_DOCUMENTS = 10_000
 ALONE_CHARACTERS = 4 << 20
 """Text that this process counts before it starts workers: starting them takes as long."""
+FEWEST_READERS = 3
+"""Processes with which workers read files themselves. Two are busy without: one reads, both count.
+"""
 MEMORY_SHARE, MOST_HELD = 1 / 8, 1 << 28
 """Of the machine's memory, what counts may take before they go to disk, and bytes at most: from
 there they are read as fast as long as nobody else needs the memory."""
@@ -59,8 +68,9 @@ def count(
     documents, fractions are shares of them, as in scikit-learn), then all but the `max_words` most
     frequent. With a `vocabulary` its columns are taken as they are, and the other words are only
     counted, in `Corpus.n_outside`. `n_jobs` processes analyse text, this one among them; -1 means
-    one for each core. Little text starts none. `on_document` sees every document as it passes, in
-    order, and `progress` how many have been counted.
+    one for each core. Little text starts none. Of several large tables each is read by one of
+    `n_jobs` others, and this process puts together what they find. `on_document` sees every
+    document as it passes, in order, and `progress` how many have been counted.
 
     Of counts more than `memory` bytes are on disk, in parts, and the corpus is read from there: by
     default a share of the machine's memory. Parts are written to `folder`, for the caller to remove
@@ -94,19 +104,15 @@ def count(
         merged = Merged(vocabulary, about, memory_for_counts(memory), open_parts)
         if folder is not None and folder.is_dir() and len(done := open_parts()):
             merged.take_up(done)
-        n_before = merged.n_documents
-
-        def texts() -> Iterator[str]:
-            for number, document in enumerate(documents):
-                if on_document:
-                    on_document(document)
-                if number >= n_before:
-                    about.add(document)
-                    yield document.text
-
+        passing = _Passing(about, merged.n_documents, on_document)
         counter = ChunkCounter(analysis, vocabulary)
+        if isinstance(documents, Documents) and (tables := _for_workers(documents, n_processes)):
+            place = None if folder is None else folder_above(folder)
+            counted = _read_by_workers(documents, tables, passing, counter, n_processes, place)
+        else:
+            counted = _counted(chunks_of(passing.texts(documents)), counter, n_processes)
         # Closed whatever happens, Ctrl-C included: workers end before the error is seen.
-        with closing(_counted(chunks_of(texts()), counter, n_processes)) as chunks:
+        with closing(counted) as chunks:
             for chunk in chunks:
                 merged.add(chunk)
                 if progress:
@@ -154,16 +160,29 @@ def check_limits(min_df: Any, max_df: Any, max_words: Any) -> None:
 
 def chunks_of(texts: Iterable[str]) -> Iterator[list[str]]:
     """Texts, as many at a time as are counted at once."""
-    chunk: list[str] = []
-    size = 0
-    for text in texts:
-        chunk.append(text)
-        size += len(text)
-        if size >= CHUNK_CHARACTERS or len(chunk) >= CHUNK_DOCUMENTS:
-            yield chunk
-            chunk, size = [], 0
-    if chunk:
-        yield chunk
+    return cut(texts, len, CHUNK_CHARACTERS, CHUNK_DOCUMENTS)
+
+
+class _Passing:
+    """Documents on their way from the reader to the counts."""
+
+    def __init__(
+        self, about: About, n_counted: int, on_document: Callable[[Document], None] | None
+    ) -> None:
+        self.n_counted = n_counted
+        """Documents still to come that were counted before: they are only looked at."""
+        self._about, self._on_document = about, on_document
+
+    def texts(self, documents: Iterable[Document]) -> Iterator[str]:
+        """The texts to count; what else is known of them is kept."""
+        for document in documents:
+            if self._on_document:
+                self._on_document(document)
+            if self.n_counted:
+                self.n_counted -= 1
+            else:
+                self._about.add(document)
+                yield document.text
 
 
 def _counted(
@@ -179,6 +198,48 @@ def _counted(
     ahead = next(chunks, None)
     if ahead is not None:
         yield from count_with_workers(chain([ahead], chunks), counter, n_processes - 1)
+
+
+def _for_workers(documents: Documents, n_processes: int) -> list[Part]:
+    """The files of a collection if workers should read them: several, large, and not too unequal.
+
+    Of a few large files, one process reads while all count; that keeps more of them busy.
+    """
+    if n_processes < FEWEST_READERS:
+        return []
+    tables = documents.tables()
+    places = [source.location for table in tables for source in table.sources]
+    try:
+        sizes = [None if place is None else place.size() for place in places]
+    except OSError:  # whoever reads the file says it better
+        return []
+    known = [size for size in sizes if size is not None]
+    if len(known) < max(2, len(tables)) or sum(known) < ALONE_CHARACTERS:
+        return []
+    return tables if 2 * sum(known) >= n_processes * max(known) else []
+
+
+def _read_by_workers(
+    documents: Documents,
+    tables: list[Part],
+    passing: _Passing,
+    counter: ChunkCounter,
+    n_processes: int,
+    place: Path | None,
+) -> Generator[ChunkCounts, None, None]:
+    """Count files that workers read; ids are made to differ here, where all of them come by."""
+    report, taken = documents.begin(), TakenIds()
+    left = iter(tables)
+    # What was counted before is only read: no work for others. They begin with the next file.
+    while passing.n_counted and (table := next(left, None)):
+        for chunk in chunks_of(passing.texts(named(table.documents.rows(report), taken, report))):
+            yield counter.count(chunk)
+    limits = CHUNK_CHARACTERS, CHUNK_DOCUMENTS
+    n_workers = min(n_processes, len(tables))
+    for rows, counts in read_with_workers(left, counter, n_workers, report, limits, place):
+        deque(passing.texts(named(rows, taken, report)), maxlen=0)
+        yield counts
+    documents.require_some(report)
 
 
 def select_terms(

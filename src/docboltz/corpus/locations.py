@@ -68,6 +68,10 @@ class Location(ABC):
     def open(self) -> io.BufferedReader:
         """The bytes of a file; OSError if there is none."""
 
+    @abstractmethod
+    def size(self) -> int | None:
+        """Bytes of a file, None if nobody knows or other processes do not find it."""
+
     def files(self) -> Iterator[Location]:
         """All files below a folder, in order, without hidden ones.
 
@@ -137,6 +141,10 @@ class LocalPath(Location):
             os.close(descriptor)
             raise
 
+    def size(self) -> int:
+        """By the file system."""
+        return os.stat(self.path).st_size
+
     def _walk(
         self, on_error: Callable[[OSError], None]
     ) -> Iterator[tuple[str, list[str], list[str]]]:
@@ -200,6 +208,11 @@ class RemotePath(Location):
         """By the driver."""
         with _driver_errors():
             return io.BufferedReader(_Driven(self._system.open(self.path, "rb")), BUFFER)
+
+    def size(self) -> int | None:
+        """By the driver; what is in the memory of this process is for nobody else."""
+        with _driver_errors():
+            return None if self._system.protocol == "memory" else self._system.size(self.path)
 
     def _walk(
         self, on_error: Callable[[OSError], None]

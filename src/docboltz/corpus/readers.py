@@ -32,6 +32,7 @@ from docboltz.corpus.decoding import (
 from docboltz.corpus.document import Document
 from docboltz.corpus.frames import check_texts, is_frame, read_frame, read_texts
 from docboltz.corpus.locations import BUFFER, LocalPath, Location, NotAFile, Unreachable
+from docboltz.corpus.naming import named, spelled
 from docboltz.corpus.read_options import Format, ReadOptions
 from docboltz.corpus.report import ReadAs, ReadReport
 from docboltz.corpus.rows import Row, TableFile
@@ -59,6 +60,7 @@ class Documents:
         read_with: Callable[[ReadOptions], Documents] | None = None,
         locations: Sequence[Location | None] = (),
         parts: Callable[[], list[Part]] | None = None,
+        tables: Callable[[], list[Part]] | None = None,
     ) -> None:
         self.locations = tuple(locations)
         """Files, folders and URLs that are read; None is standard input."""
@@ -70,6 +72,7 @@ class Documents:
         self._rows = rows
         self._read_with = read_with
         self._parts = parts
+        self._tables = tables
         self._asked: Documents | None = None
 
     def identity(self) -> list[Any] | None:
@@ -108,32 +111,30 @@ class Documents:
             )
         return parts
 
+    def tables(self) -> list[Part]:
+        """The parts of a collection of tables, one for each; none if not all files are tables."""
+        return [] if self._tables is None else self._tables()
+
+    def rows(self, report: ReadReport) -> Iterator[Row]:
+        """The documents as the source gives them: two may have one id."""
+        return spelled(self._rows(report), report)
+
     def __iter__(self) -> Iterator[Document]:
+        return self._stream(self.begin())
+
+    def begin(self) -> ReadReport:
+        """The report of a new pass, which whoever reads fills."""
         self.report = report = ReadReport()
         if self._asked is not None:
             self._asked.report = report
-        return self._stream(report)
+        return report
 
     def _stream(self, report: ReadReport) -> Iterator[Document]:
-        taken = TakenIds()
-        for row in self._rows(report):
-            identity, text, labels = row.id, row.text, row.labels
-            if identity is None:
-                identity = str(row.number)
-            if not (text.isascii() and identity.isascii() and all(map(str.isascii, labels))):
-                identity, text = _spelled(identity), _spelled(text)
-                labels = tuple(map(_spelled, labels))
-            if not row.numbered:
-                identity = taken.unique(identity, report)
-            report.documents += 1
-            report.numbered += row.id is None
-            report.unlabelled += not labels
-            report.undated += row.date == ""
-            if row.date is None:
-                report.note("invalid_dates", identity)
-            if not text or text.isspace():
-                report.note("empty", identity)
-            yield Document(identity, text, labels, row.date or "")
+        yield from named(self.rows(report), TakenIds(), report)
+        self.require_some(report)
+
+    def require_some(self, report: ReadReport) -> None:
+        """Raise NoDocuments if a whole pass has met none."""
         if report.documents == 0:
             empty = "it is empty" if self._read_with is None else "nothing, or only a heading"
             found = "; ".join(report.problems()) or empty
@@ -218,9 +219,8 @@ def read(
     locations = find_locations(given)
     files = _Files(locations, choice)
     more = f" and {len(given) - 1:,} more" if len(given) > 1 else ""
-    return Documents(
-        f"{shown(given[0])}{more}", files.rows, choice.options, read_with, locations, files.parts
-    )
+    name, by_file = f"{shown(given[0])}{more}", (files.parts, files.tables)
+    return Documents(name, files.rows, choice.options, read_with, locations, *by_file)
 
 
 def as_documents(texts: Any, owner: str, saved: ReadOptions | None = None) -> Documents:
@@ -261,7 +261,20 @@ class _Files:
         return self._rows_of(chain(ahead, sources), len(ahead) > 1, report)
 
     def parts(self) -> list[Part]:
-        sources = list(self._sources())
+        return self._parts(list(self._sources()))
+
+    def tables(self) -> list[Part]:
+        sources = []
+        try:
+            for source in self._sources():
+                if source.format == "files" or source.location is None:
+                    return []  # a folder may hold millions: they are not looked through
+                sources.append(source)
+        except InvalidCorpus:  # who reads one by one learns of it where it happens
+            return []
+        return self._parts(sources)
+
+    def _parts(self, sources: list[Source]) -> list[Part]:
         reader, parts = _Files([], self._choice), []
         for files, group in groupby(sources, key=lambda source: source.format == "files"):
             size = PART_FILES if files else 1
@@ -355,15 +368,6 @@ class _Files:
             relative = source.location.relative_to(source.folder)
             identity, label = relative.as_posix(), relative.parent.as_posix()
         yield Row(1, identity, text, (label,) if label not in ("", ".") else ())
-
-
-def _spelled(text: str) -> str:
-    r"""Spell out half characters, which no file can hold: in b\udcff.txt they are a stray byte."""
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "backslashreplace").decode()
-    return text
 
 
 class _Unclosed(io.RawIOBase):

@@ -1,0 +1,56 @@
+"""Rows → documents: strings that can be written, and ids that differ.
+
+The first step may be done for each file by another process, the second goes through all rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from docboltz.corpus.document import Document
+from docboltz.corpus.report import ReadReport
+from docboltz.corpus.rows import Row
+from docboltz.corpus.taken_ids import TakenIds
+
+Fields = tuple[int, str | None, str, tuple[str, ...], str | None, bool]
+"""Those of a row, which need not be one: to make millions of them takes time."""
+
+
+def spelled(rows: Iterable[Row], report: ReadReport) -> Iterator[Row]:
+    """Rows of strings that a file can hold, each with an id: its number if it has no other."""
+    for row in rows:
+        number, given, text, labels, date, _ = row
+        identity = str(number) if given is None else given
+        if not (text.isascii() and identity.isascii() and all(map(str.isascii, labels))):
+            identity, text = _spelled(identity), _spelled(text)
+            labels = tuple(map(_spelled, labels))
+            row = row._replace(id=identity, text=text, labels=labels)
+        elif given is None:
+            row = row._replace(id=identity)
+        report.documents += 1
+        report.numbered += given is None
+        report.unlabelled += not labels
+        report.undated += date == ""
+        yield row
+
+
+def named(rows: Iterable[Fields], taken: TakenIds, report: ReadReport) -> Iterator[Document]:
+    """The documents of such rows; ids that are taken get a suffix."""
+    for _, identity, text, labels, date, numbered in rows:
+        assert identity is not None
+        if not numbered:
+            identity = taken.unique(identity, report)
+        if date is None:
+            report.note("invalid_dates", identity)
+        if not text or text.isspace():
+            report.note("empty", identity)
+        yield Document(identity, text, labels, date or "")
+
+
+def _spelled(text: str) -> str:
+    r"""Spell out half characters, which no file can hold: in b\udcff.txt they are a stray byte."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "backslashreplace").decode()
+    return text
