@@ -300,7 +300,9 @@ def faults(kills: int, others: int, seed: int) -> None:
             measure(writer, good)
         ways = [kill_once] * (kills // len(all_of))
         ways += [way for way in (full_disk, two_at_once, jumping_clock) for _ in range(others)]
-        for way in ways:
+        for number, way in enumerate(ways, 1):
+            if number % 10 == 0:
+                print(f"{number} of {len(ways)} rounds", file=sys.stderr, flush=True)
             for writer in all_of:
                 try:
                     way(writer, good, rng)

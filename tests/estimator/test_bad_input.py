@@ -123,7 +123,7 @@ def test_settings_that_make_no_sense(settings, message) -> None:
         OverReplicatedSoftmax(**settings).fit(corpus())
 
 
-@pytest.mark.parametrize("lengths", [3, [-1], [2.5], [[1, 2]]], ids=str)
+@pytest.mark.parametrize("lengths", [3, [-1], [2.5], [[1, 2]], [10**9], [3, 10**12]], ids=str)
 def test_lengths_that_make_no_sense(fitted, lengths) -> None:
     with pytest.raises(InvalidParameter, match=r"'lengths' parameter .* whole numbers"):
         fitted.sample(lengths)
@@ -150,6 +150,18 @@ def test_too_large_counts_are_refused(fitted) -> None:
     X[1, 3] = 1e39
     with pytest.raises(InvalidCounts, match=r"at most 16,777,216.*got 1e\+39 at row 1, column 3"):
         fitted.transform(X)
+
+
+def test_documents_of_a_billion_words_are_refused_before_anything_is_allocated(fitted) -> None:
+    X = np.full((1, 30), 2**24)
+    for method in (fitted.transform, OverReplicatedSoftmax(4).fit):
+        with pytest.raises(InvalidCounts, match=r"a document of 503,316,480 words; the longest"):
+            method(X)
+
+
+def test_units_that_no_memory_holds_are_refused_before_anything_is_allocated() -> None:
+    with pytest.raises(InvalidParameter, match=r"'n_components' .* GB of memory of this machine"):
+        OverReplicatedSoftmax(10**12).fit(corpus())
 
 
 def test_a_policy_that_reaches_no_document_is_refused() -> None:

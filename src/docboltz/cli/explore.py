@@ -55,7 +55,8 @@ def explore(
         if out is not None:
             from docboltz.explorer.single_file import write_page
 
-            require_apart(out, [model])
+            if not out.is_dir():
+                require_apart(out, [model])
             write_page(opened, out, characters=characters, progress=update)
             remark(f"Written: {out} ({out.stat().st_size / 1e6:.1f} MB)", quiet=quiet)
             return

@@ -14,7 +14,6 @@ from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from docboltz.corpus.checks import MOST
 from docboltz.device import choose_device, draw_seed, random_state_of, require_memory, share
 from docboltz.errors import (
     FewDocumentsWarning,
@@ -48,6 +47,9 @@ from docboltz.training.finetune import Finetuning
 from docboltz.training.pretrain import ContrastiveDivergence, Pretraining
 from docboltz.training.run import History, Run
 from docboltz.training.together import ALONE, Alone
+
+LONGEST_DRAWN = 10**8
+"""Words of a document that is drawn: each takes a few bytes of memory."""
 
 
 def few_documents(n: int, units: int, setting: str) -> str | None:
@@ -363,8 +365,8 @@ class TopicModel(
         asked = np.asarray(lengths)
         owner = f"{type(self).__name__}.sample"
         whole = asked.ndim == 1 and (asked.dtype.kind in "iu" or not len(asked))
-        whole = whole and bool(((asked >= 0) & (asked <= MOST)).all())
-        expected = f"a list of whole numbers from 0 to {MOST:,}"
+        whole = whole and bool(((asked >= 0) & (asked <= LONGEST_DRAWN)).all())
+        expected = f"a list of whole numbers from 0 to {LONGEST_DRAWN:,}"
         require(whole, owner, "lengths", expected, lengths)
         require(
             is_whole(sweeps) and sweeps >= 1,
