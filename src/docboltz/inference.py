@@ -16,7 +16,6 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor
 
-from docboltz.corpus.checks import check_structure
 from docboltz.device import share
 from docboltz.errors import warn_user
 from docboltz.model.conditionals import MEAN_FIELD_STEPS, fast_topic_input, mean_field, word_mean
@@ -31,8 +30,7 @@ BLOCK_ENTRIES = 2**22
 
 
 def to_torch(counts: sparse.csr_array) -> SparseCounts:
-    """Share a CSR matrix's memory with torch."""
-    check_structure(counts, "docboltz")
+    """Share the memory of a CSR matrix, one that `check_counts` has passed, with torch."""
     indices = counts.indices.astype(counts.indptr.dtype, copy=False)  # torch wants one type
     starts, words, data = map(share, (counts.indptr, indices, counts.data))
     return SparseCounts(starts, words, data, counts.shape[1])

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from scipy import sparse
 
 import docboltz.baselines as baselines
@@ -21,7 +22,7 @@ from docboltz.evaluation.classification import evaluate_classification
 from docboltz.evaluation.groups import compare_groups
 from docboltz.evaluation.retrieval import evaluate_retrieval
 from docboltz.evaluation.topic_words import TopicTally, topic_coherence, topic_words
-from docboltz.inference import to_torch
+from docboltz.model.counts import SparseCounts, lengths
 from tests.text_models import fitted as text_model
 
 N, K = 6, 5
@@ -164,7 +165,6 @@ ones, names = np.ones((N, 2), np.float32), np.array(["a", "b"] * (N // 2))
 OTHERS: dict[str, Callable[[Any], Any]] = {
     "check_structure": lambda X: check_structure(X, "test"),
     "check_counts": lambda X: check_counts(X, "test"),
-    "to_torch": to_torch,
     "Corpus": a_corpus,
     "topic_words by counts": lambda X: topic_words(ones, X, 2),
     "topic_words by features": lambda X: topic_words(X, whole(), 2),
@@ -185,6 +185,13 @@ def test_no_function_follows_a_broken_matrix(case: str) -> None:
     for function in OTHERS.values():
         with pytest.raises(DocboltzError, match="got a sparse matrix"):
             function(BROKEN[case]())
+
+
+@pytest.mark.parametrize("starts", [[0, FAR, 4], [0, 2, FAR], [-FAR, 2, 4], [0, 4, 2], [4, 2, 0]])
+def test_torch_follows_no_broken_starts(starts: list[int]) -> None:
+    words, counts = torch.tensor([0, 1, 2, 3]), torch.ones(4)
+    with pytest.raises(ValueError, match="begin and end within the counts"):
+        lengths(SparseCounts(torch.tensor(starts), words, counts, 5))
 
 
 # ---- what is right is taken as it is, and stays as it is ----

@@ -64,7 +64,8 @@ class ReadsCounts:
                 hint="Count their words first, as scikit-learn's CountVectorizer does, or use "
                 "TextModel, which takes texts.",
             )
-        check_structure(X, owner)  # before anybody converts it
+        if getattr(X, "format", "csr") != "csr":  # before anybody converts it
+            check_structure(X, owner)
         try:
             X = validate_data(self, X, accept_sparse="csr", ensure_all_finite=False, reset=reset)
         except ValueError as error:

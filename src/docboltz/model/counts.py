@@ -46,6 +46,11 @@ class SparseCounts:
     @cached_property
     def lengths(self) -> Tensor:
         """N = Σ_k v̂_k of each document, summed once: (B,)."""
+        starts = self.starts
+        if starts.device.type == "cpu" and not (
+            starts[0] >= 0 and starts[-1] <= len(self.counts) and (starts[1:] >= starts[:-1]).all()
+        ):
+            raise ValueError("documents begin and end within the counts")  # torch would not look
         return torch.segment_reduce(self.counts, "sum", offsets=self.starts, initial=0.0)
 
     def to(self, device: torch.device | str, dtype: torch.dtype | None = None) -> SparseCounts:
