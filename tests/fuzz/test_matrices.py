@@ -54,7 +54,7 @@ def put_together(parts: Any) -> Any:
     return X
 
 
-@settings(max_examples=examples(100, 20000))
+@settings(max_examples=examples(100, 3000))
 @given(parts=PARTS, name=st.sampled_from(sorted(METHODS)))
 def test_random_parts_are_features_or_refused(parts: Any, name: str) -> None:
     tried()
@@ -69,7 +69,7 @@ def test_random_parts_are_features_or_refused(parts: Any, name: str) -> None:
     assert found.shape[0] == N
 
 
-@settings(max_examples=examples(100, 20000))
+@settings(max_examples=examples(100, 3000))
 @given(parts=PARTS)
 def test_what_passes_the_check_is_what_scipy_calls_whole(parts: Any) -> None:
     """SciPy's own full check is the oracle."""
@@ -91,7 +91,7 @@ ANYTHING = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=examples(100, 20000))
+@settings(max_examples=examples(100, 3000))
 @given(X=ANYTHING)
 def test_anything_is_features_or_refused(X: Any) -> None:
     tried()

@@ -100,6 +100,8 @@ ARGUMENTS = {
 @example(choice=("topics", "--merge"), value="9" * 5000)
 @example(choice=("topics", "--rename"), value="9" * 5000 + "=x")
 @example(choice=("fit", "--out"), value="")
+@example(choice=("fit", "--out"), value="\ud800")
+@example(choice=("fit", "--stop-words"), value="\ud800")
 def test_any_value_of_any_option_is_an_answer_or_one_line(
     model: Path, corpus: Path, choice: tuple[str, str], value: str
 ) -> None:

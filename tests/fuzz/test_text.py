@@ -16,7 +16,7 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=200)
 LANGUAGES = st.sampled_from(["english", "german", "french", "russian", "turkish", None])
 
 
-@settings(max_examples=examples(60, 20000))
+@settings(max_examples=examples(60, 5000))
 @given(text=TEXTS, language=LANGUAGES, stem=st.booleans(), pretokenised=st.booleans())
 @example(text="İ" * 50, language="turkish", stem=True, pretokenised=False)
 @example(text="a" * 10_000, language="english", stem=True, pretokenised=False)

@@ -88,6 +88,7 @@ COMPRESSED: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "too few indices": ("indices", lambda a: a[:3]),
     "too little data": ("data", lambda a: a[:3]),
     "no data": ("data", lambda a: a[:0]),
+    "too much data": ("data", lambda a: np.append(a, a)),
     "data in a table": ("data", lambda a: a[:, None]),
 }
 BROKEN: dict[str, Callable[[], Any]] = {
@@ -258,6 +259,7 @@ GOOD: dict[str, Callable[[], Any]] = {
         for d in ("i1", "u1", "i2", "u4", "u8", "f4", "f8")
     },
     "half": lambda: whole().toarray().astype(np.float16),
+    "another machine's": lambda: whole().toarray().astype(">i2"),
     "objects": lambda: whole().toarray().astype(object),
     **{
         f"frame of {d}": partial(_frame, d)

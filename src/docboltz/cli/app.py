@@ -18,7 +18,7 @@ import click
 
 from docboltz import __version__
 from docboltz.cli.spelling import RENAMED, OptionNames
-from docboltz.errors import DocboltzError
+from docboltz.errors import DocboltzError, shown
 from docboltz.progress import printable
 
 LONGEST = 2000
@@ -100,6 +100,8 @@ def _run(arguments: list[str]) -> int:
         where = error.filename or "a file"
         _complain(f"cannot read or write {where}: {error.strerror or error}.")
         _give_up_output()
+    except UnicodeEncodeError as error:  # half a character, in a name say
+        _complain(f"{shown(error.object)} cannot be written in {error.encoding}.")
     except (MemoryError, RecursionError, RuntimeError) as error:
         if not _is_lack_of_memory(error):
             raise

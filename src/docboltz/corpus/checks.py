@@ -64,8 +64,8 @@ def _fault_of_compressed(X: Any) -> str | None:
         return "has indices that are not whole numbers of 32 or 64 bits"
     if len(indptr) != lines + 1 or indptr[0] != 0 or (indptr[1:] < indptr[:-1]).any():
         return "has a broken indptr"
-    if indptr[-1] > min(len(indices), len(data)):
-        return "has an indptr that leads beyond its data"
+    if len(indices) != len(data) or indptr[-1] > len(data):
+        return "has an indptr that leads beyond its data, or indices without data"
     return _fault_of_indices(indices, width)
 
 
@@ -97,15 +97,16 @@ def check_counts(X: Any, owner: str) -> sparse.csr_array:
 
     `owner` names the caller in messages, as in "OverReplicatedSoftmax.transform".
     """
-    if getattr(X, "dtype", None) == np.float16:
-        X = X.astype(np.float32)  # SciPy has no half precision
-    kind = X.dtype.kind if hasattr(X, "dtype") else np.asarray(X).dtype.kind
+    dtype = X.dtype if hasattr(X, "dtype") else np.asarray(X).dtype
+    kind = dtype.kind
     if kind not in "buif":
         raise InvalidCounts(
-            f"{owner} expects raw word counts and got values of type {getattr(X, 'dtype', kind)}.",
+            f"{owner} expects raw word counts and got values of type {dtype}.",
             hint="Pass whole numbers, for example from CountVectorizer.",
         )
     check_structure(X, owner)
+    if (kind, dtype.itemsize) == ("f", 2) or not dtype.isnative:
+        X = X.astype(np.float64)  # SciPy has neither half precision nor other machines' numbers
     counts = sparse.csr_array(X)
     if not counts.has_canonical_format or counts.indptr[-1] != len(counts.data):
         counts = counts.copy()  # which is ours to put in order
