@@ -44,6 +44,7 @@ def save_features(
     inference: Inference | None,
     verbose: bool,
     metadata: dict[bytes, bytes] | None = None,
+    n_jobs: int = -1,
 ) -> Corpus:
     """Write the features of documents to `out`, whole or not at all; give their counts.
 
@@ -51,6 +52,7 @@ def save_features(
     or, if `wide`, as a column each; CSV the same with a column for each feature; .npy the features
     alone, float32. For a `spreadsheet`, ids and labels in a CSV that it would take for formulas
     have a ' before them. A Parquet file carries the `metadata`.
+    `n_jobs` is as in `count`.
     """
     write = writer_of(out, wide=wide, spreadsheet=spreadsheet, metadata=metadata)
     known = inference in (None, "fast", "mean_field")
@@ -65,6 +67,7 @@ def save_features(
     stream = as_documents(documents, "TextModel.save_features", model.reading)
     require_apart(out, [*stream.paths, model.path])
     how: dict[str, Any] = {"analysis": model.analysis, "vocabulary": model.vocabulary}
+    how["n_jobs"] = n_jobs
     # A place that cannot be written is found before the work.
     with replacing(out) as file, counts_folder(out) as counts_on_disk:
         corpus = count_documents(stream, None, verbose=verbose, folder=counts_on_disk, **how)

@@ -129,19 +129,14 @@ def _run(
 def counts_folder(model_folder: Path | None) -> Iterator[Path | None]:
     """Where many counts wait on disk: beside the model's folder, or if it has none, anywhere.
 
-    What is there is removed in the end, but not after Ctrl-C: the same call goes on with it.
+    What is there is removed in the end, but not after Ctrl-C or an error: the same call goes on
+    with it.
     """
     if model_folder is None:
         yield None
         return
     folder = beside(model_folder, COUNTS)
-    try:
-        yield folder
-    except KeyboardInterrupt:
-        raise
-    except BaseException:
-        remove_parts(folder)
-        raise
+    yield folder
     remove_parts(folder)
 
 

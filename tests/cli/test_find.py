@@ -163,6 +163,10 @@ def test_a_collection_is_kept_filtered_added_to_and_taken_from(
     assert (told["deleted"], told["documents"]) == (1, N_DOCUMENTS - 1)
     assert "No document has the id 'new-4'" in docboltz("delete", model, "new-4").complaint
     assert "Name the ids" in docboltz("delete", model).complaint
+    (tmp_path / "ids.txt").write_bytes(b"\xff")
+    assert (
+        "It has to be UTF-8" in docboltz("delete", model, "--file", tmp_path / "ids.txt").complaint
+    )
     hits = docboltz("search", model, "moon", "-k", 99, "--json").json
     assert len(hits) == N_DOCUMENTS - 1
     assert "1 document" not in docboltz("topics", model).err

@@ -114,3 +114,17 @@ def test_what_cannot_be_written_is_said(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(InvalidParameter, match="cannot be written"):
         written(tmp_path / "file", part(3))
+
+
+def test_parts_of_a_count_that_another_process_is_at_stay(tmp_path, monkeypatch):
+    (tmp_path / "joined-1").mkdir()
+
+    def locked(kind, folder):
+        raise InvalidParameter("another process")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(PART), "locked", locked)
+        remove_parts(tmp_path)
+    assert (tmp_path / "joined-1").exists()
+    remove_parts(tmp_path)
+    assert not tmp_path.exists()

@@ -155,3 +155,13 @@ def test_counts_come_back(tmp_path: Path) -> None:
     np.testing.assert_array_equal(words.counted(7, 9).toarray(), COUNTS[7:9].toarray())
     with pytest.raises(InvalidParameter, match="whole numbers"):
         build(tmp_path, block([0])._replace(counts=csr_array(COUNTS[[0]] * 0.5)))
+
+
+def test_a_damaged_store_is_not_given_new_checksums(tmp_path: Path) -> None:
+    build(tmp_path, block(range(10)))
+    file = STORE.open(tmp_path).file("features.f32")
+    data = bytearray(file.read_bytes())
+    data[0] ^= 1
+    file.write_bytes(data)
+    with pytest.raises(InvalidModelFile, match="changed after it was saved"):
+        update_store(tmp_path, model="m", drop=["d5"])

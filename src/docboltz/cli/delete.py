@@ -9,6 +9,18 @@ import click
 from docboltz.cli import options
 from docboltz.cli.options import option
 from docboltz.cli.output import count_of, print_json, remark
+from docboltz.errors import InvalidParameter
+
+
+def _listed(file: Path) -> list[str]:
+    """The ids of a file; only the ends of its lines part them."""
+    try:
+        lines = file.read_bytes().decode("utf-8-sig").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidParameter(
+            f"{file} could not be read as a list of ids: {error}.", hint="It has to be UTF-8."
+        ) from error
+    return [line for each in lines if (line := each.removesuffix("\r"))]
 
 
 @click.command()
@@ -29,8 +41,7 @@ def delete(model: Path, ids: tuple[str, ...], file: Path | None, quiet: bool, js
     """
     from docboltz.text_model import TextModel
 
-    listed = [] if file is None else file.read_text("utf-8").splitlines()
-    gone = [*ids, *(line for line in listed if line)]
+    gone = [*ids, *(_listed(file) if file is not None else ())]
     if not gone:
         raise click.UsageError("Name the ids of the documents to delete, or a --file of them.")
     text_model = TextModel.open(model)

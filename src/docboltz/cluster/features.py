@@ -16,6 +16,7 @@ from docboltz.corpus.report import ReadReport
 from docboltz.errors import InvalidParameter, NoDocuments, require
 from docboltz.feature_files import feature_schema, save_features
 from docboltz.files import replacing, require_writable
+from docboltz.indexing import COUNTS
 from docboltz.progress import remark
 from docboltz.topic_verbs import FOLDER
 from docboltz.topics.topic_tree import TOPICS
@@ -125,6 +126,7 @@ class FeaturesOfPart:
                     job.file,
                     inference=self._inference,
                     verbose=False,
+                    n_jobs=1,  # an actor has one processor
                     **how,
                 )
             except NoDocuments:
@@ -139,7 +141,7 @@ class FeaturesOfPart:
 def _require_own(folder: Path, jobs: list[Job]) -> None:
     """Refuse a folder with other files, which would be read as features too."""
     require_writable(folder, "features")
-    names = {job.file.name for job in jobs}
+    names = {job.file.name + end for job in jobs for end in ("", COUNTS)}
     there = [file.name for file in folder.iterdir()] if folder.exists() else []
     other = sorted(name for name in there if name not in names and not name.startswith("."))
     if other:

@@ -7,6 +7,7 @@ call goes on from there after Ctrl-C or a crash.
 
 from __future__ import annotations
 
+import re
 import shutil
 from itertools import islice
 from pathlib import Path
@@ -21,7 +22,7 @@ from docboltz.corpus.language_guess import TEXTS, LanguageGuess
 from docboltz.corpus.readers import Documents, as_documents
 from docboltz.corpus.text import TextAnalysis
 from docboltz.corpus.vocabulary import Vocabulary
-from docboltz.errors import FewDocumentsWarning, require, require_count, warn_user
+from docboltz.errors import FewDocumentsWarning, InvalidParameter, require, require_count, warn_user
 from docboltz.estimator.base import TopicModel, few_documents
 from docboltz.estimator.models import assemble
 from docboltz.files import StrPath
@@ -74,6 +75,7 @@ def fit(
         checkpoint=prepare_folder(out, stream.paths, replace=replace, restart=restart)
     )
     scratch = counted_folder(out)
+    _require_own(scratch)
     if restart:
         shutil.rmtree(scratch, ignore_errors=True)
     guess = LanguageGuess()
@@ -101,6 +103,17 @@ def fit(
     CHECKPOINT.remove(checkpoint_folder(out))  # not before the model is on disk
     shutil.rmtree(scratch, ignore_errors=True)
     return cls.open(out, device=estimator.device)
+
+
+def _require_own(folder: Path) -> None:
+    """Refuse a folder with other things in it than counts: it is removed in the end."""
+    names = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
+    other = [name for name in names if not re.fullmatch(r"\.?part-.*|ray|trained|\.lock", name)]
+    if other or (folder.exists() and not folder.is_dir()):
+        raise InvalidParameter(
+            f"Counts would go to {folder}, which holds other things.",
+            hint="Name another folder for the model, or move them away.",
+        )
 
 
 def counted_folder(model_folder: Path) -> Path:

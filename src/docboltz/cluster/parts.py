@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from docboltz import __version__
 from docboltz.cluster.connection import own_errors, processors_of_nodes
 from docboltz.corpus.readers import Part
 from docboltz.errors import InvalidCorpus
@@ -48,7 +49,12 @@ class Work(Protocol):
 def jobs_of(parts: list[Part], folder: Path, made_by: Any) -> list[Job]:
     """A job for each part; `made_by` is all that decides what comes of it, as JSON can hold it."""
     return [
-        Job(number, part, folder / f"part-{number:05d}.parquet", digest([identity(part), made_by]))
+        Job(
+            number,
+            part,
+            folder / f"part-{number:05d}.parquet",
+            digest([identity(part), made_by, __version__]),
+        )
         for number, part in enumerate(parts)
     ]
 

@@ -230,7 +230,9 @@ class RemotePath(Location):
 
     def _mark(self) -> list[Any]:
         with _driver_errors():
-            return [str(self._system.ukey(self.path))]
+            known = self._system.info(self.path)
+            marks = [str(known.get(name)) for name in ("size", "ETag", "mtime", "LastModified")]
+            return [str(self._system.ukey(self.path)), *marks]  # of a web address its name alone
 
 
 class _Driven(io.RawIOBase):

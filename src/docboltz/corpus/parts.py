@@ -20,6 +20,7 @@ from scipy.sparse import csr_array
 from docboltz.bundles import LOCK, Bundle, Opened
 from docboltz.corpus.counts import index_type, select_columns, starts_of
 from docboltz.corpus.stored import StoredLabels, StoredStrings, StringFiles, mapped
+from docboltz.errors import InvalidParameter
 
 Integers = NDArray[np.int32]
 
@@ -175,13 +176,20 @@ class Parts:
 
 
 def remove_parts(folder: Path) -> None:
-    """Remove parts that are left of a count, and their folder if nothing else is in it."""
+    """Remove parts that are left of a count, and their folder if nothing else is in it.
+
+    Those of a count that another process is at are left alone.
+    """
     if not folder.is_dir():
         return
-    for place in _parts_in(folder):
-        PART.remove(place)
-    for place in folder.glob(f"{JOINED}*"):
-        shutil.rmtree(place, ignore_errors=True)
+    try:
+        with PART.locked(folder):
+            for place in _parts_in(folder):
+                PART.remove(place)
+            for place in folder.glob(f"{JOINED}*"):
+                shutil.rmtree(place, ignore_errors=True)
+    except InvalidParameter:
+        return
     (folder / LOCK).unlink(missing_ok=True)
     if not any(folder.iterdir()):
         folder.rmdir()

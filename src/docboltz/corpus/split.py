@@ -71,7 +71,9 @@ class Split:
     @cached_property
     def fingerprint(self) -> str:
         """What tells these counts and labels from others: a SHA-256."""
-        found = hashlib.sha256(json.dumps([self.train.labels, self.test.labels]).encode())
+        found = hashlib.sha256(
+            json.dumps([list(self.train.labels), list(self.test.labels)]).encode()
+        )
         for counts in (self.train.counts, self.test.counts):
             for array in (counts.data, counts.indices, counts.indptr):
                 found.update(np.ascontiguousarray(array, np.int32).tobytes())
@@ -82,7 +84,7 @@ class Split:
         for part in _PARTS:
             with replacing(folder / f"{part}.npz") as draft:
                 save_npz(draft, getattr(self, part).counts.astype(np.int32))
-        labels = {part: getattr(self, part).labels for part in _PARTS}
+        labels = {part: list(getattr(self, part).labels) for part in _PARTS}
         described = {"words": self.train.vocabulary, **labels}
         write_text(folder / "labels.json", json.dumps(described, ensure_ascii=False) + "\n")
 

@@ -36,6 +36,7 @@ def update_store(
     """
     with STORE.saving(path) as build:  # nobody else may change it from here on
         old = SearchStore.open(path, model=model)
+        old.verify()  # what is damaged would get new checksums
         dropped = old.rows_of(drop)
         with StoreWriter(build.path, old.n_features, old.n_words) as writer:
             with STORE.trusting(path):
