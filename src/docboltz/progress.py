@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from datetime import timedelta
 from typing import Protocol
 
+LONGEST_SECONDS = 1e9  # some thirty years: nobody waits, and longer times overflow
 LINE_SECONDS = 30.0
 """Time between lines where there is no terminal."""
 FIRST_SECONDS = 3.0
@@ -91,7 +92,8 @@ def _lines(label: str, unit: str) -> Update:
             due = now + LINE_SECONDS
             of = f" of {total:,}" if total is not None else ""
             if total is not None and 0 < done < total:
-                left = timedelta(seconds=round((now - begin) * (total - done) / done))
+                seconds = (now - begin) * (total - done) / done
+                left = timedelta(seconds=round(min(seconds, LONGEST_SECONDS)))
                 note = f"{left} left" + (f"; {note}" if note else "")
             more = f"; {note}" if note else ""
             remark(f"{label.strip()}: {done:,}{of} {unit}{more}")

@@ -19,9 +19,10 @@ from docboltz.corpus.npz import load_matrix
 from docboltz.errors import DocboltzError
 
 SOURCE = Path(docboltz.__file__).parent
-TO_OWN_CHILDREN = {"corpus/workers.py", "cluster/parts.py"}
-"""Processes that a command has begun itself, on a cluster too, are talked to by pickles, which go
-through pipes and sockets, not files."""
+TO_OWN_CHILDREN = {"corpus/workers.py", "corpus/reading.py", "cluster/parts.py"}
+"""Processes that a command has begun itself, on a cluster too, are talked to by pickles, through
+pipes and sockets. What they find waits in temporary files of the command's own, in a new folder
+that only its user may enter."""
 
 
 def calls(tree: ast.AST) -> list[tuple[ast.Call, str]]:

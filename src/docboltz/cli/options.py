@@ -24,6 +24,8 @@ class _Name(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value in ("", b"") or "\0" in os.fspath(value):
             self.fail("a name is needed.", param, ctx)
+        if "://" in os.fspath(value):  # it would become the name of a folder
+            self.fail(f"{value!r} is a URL; only documents are read from there.", param, ctx)
         return super().convert(value, param, ctx)
 
 

@@ -15,7 +15,7 @@ from contextlib import ExitStack, closing
 from itertools import chain
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,6 @@ from docboltz.corpus.document import Document
 from docboltz.corpus.merging import About, Merged
 from docboltz.corpus.naming import named
 from docboltz.corpus.parts import PART, Parts, remove_parts
-from docboltz.corpus.readers import Documents, Part
 from docboltz.corpus.reading import read_with_workers
 from docboltz.corpus.taken_ids import TakenIds
 from docboltz.corpus.text import TextAnalysis
@@ -34,6 +33,9 @@ from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.corpus.workers import count_with_workers
 from docboltz.errors import InvalidCorpus, NoDocuments, is_number, is_whole, require
 from docboltz.files import folder_above
+
+if TYPE_CHECKING:
+    from docboltz.corpus.readers import Documents, Part  # which a question can do without
 
 CHUNK_CHARACTERS = 1 << 20
 CHUNK_DOCUMENTS = 10_000
@@ -106,9 +108,10 @@ def count(
             merged.take_up(done)
         passing = _Passing(about, merged.n_documents, on_document)
         counter = ChunkCounter(analysis, vocabulary)
-        if isinstance(documents, Documents) and (tables := _for_workers(documents, n_processes)):
+        stream: Any = documents
+        if hasattr(documents, "tables") and (tables := _for_workers(stream, n_processes)):
             place = None if folder is None else folder_above(folder)
-            counted = _read_by_workers(documents, tables, passing, counter, n_processes, place)
+            counted = _read_by_workers(stream, tables, passing, counter, n_processes, place)
         else:
             counted = _counted(chunks_of(passing.texts(documents)), counter, n_processes)
         # Closed whatever happens, Ctrl-C included: workers end before the error is seen.

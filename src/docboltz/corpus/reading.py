@@ -15,13 +15,15 @@ from itertools import count, islice, repeat
 from pathlib import Path
 from queue import SimpleQueue
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from docboltz.corpus.chunks import ChunkCounter, ChunkCounts, cut
 from docboltz.corpus.naming import Fields
-from docboltz.corpus.readers import Part
 from docboltz.corpus.report import ReadReport
 from docboltz.corpus.workers import Worker, started
+
+if TYPE_CHECKING:
+    from docboltz.corpus.readers import Part  # which a question can do without
 
 
 class End(NamedTuple):

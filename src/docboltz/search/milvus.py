@@ -125,6 +125,7 @@ class MilvusStore:
         with calling(self.address):
             if not self.client.has_collection(self.collection):
                 raise MILVUS.unusable(folder, f"is gone from {self.address}")
+            self.client.load_collection(self.collection)  # another process may have let it go
 
     @classmethod
     def open(cls, folder: StrPath, *, model: str | None = None) -> MilvusStore:
