@@ -99,6 +99,13 @@ def test_words_are_counted_again_after_a_crash(
     assert content["df"] == (counts.toarray() > 0).sum(0).tolist()
 
 
+def test_a_collection_that_another_process_let_go_is_searched(tmp_path: Path, milvus: str) -> None:
+    store = milvus_store_of(tmp_path, milvus, np.ones((3, 2)), np.ones((3, 3), np.int64))
+    store.client.release_collection(store.collection)
+    again = MilvusStore.open(store.path)
+    assert len(again.similar([0], 2).rows[0]) == 2
+
+
 def test_counts_come_back(tmp_path: Path, milvus: str) -> None:
     counts = np.array([[1, 2, 0], [0, 0, 0], [100_000, 0, 7]])
     store = milvus_store_of(tmp_path, milvus, np.ones((3, 2)), counts)
