@@ -205,3 +205,13 @@ def test_mean_field_says_when_it_did_not_settle(fitted, monkeypatch) -> None:
 def test_texts_are_not_counts(texts) -> None:
     with pytest.raises(InvalidCounts, match="expects raw word counts and got texts"):
         OverReplicatedSoftmax(2).fit(texts)
+
+
+def test_a_model_that_training_could_not_hold_is_refused_before_it_is_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Fuzzing took 22 GB: the weights fitted into memory, what training makes of them did not."""
+    counts = np.ones((20, 50), np.int64)
+    monkeypatch.setattr("docboltz.device.os.sysconf", lambda name: 5 if "PHYS" in name else 4000)
+    with pytest.raises(InvalidParameter, match="what takes 0 GB"):
+        OverReplicatedSoftmax(100).fit(counts)

@@ -251,7 +251,9 @@ class TopicModel(
             seen=words / documents,
             latent=float(together.total(self.latent_words_(n).sum())) / documents,
         )
-        require_memory(4 * self.n_components * counts.n_words, type(self).__name__, "n_components")
+        # Training holds six times the weights, and describing and saving them need some more.
+        size = 8 * 4 * self.n_components * counts.n_words
+        require_memory(size, type(self).__name__, "n_components")
         frequency = smoothed(together.total(word_totals(counts)))
         self.word_frequency_ = frequency.float().numpy()
         seed = together.from_first(draw_seed(self._rng))
