@@ -129,7 +129,8 @@ for name, path in {
         "paths",
         name,
         lambda folder, path=path: path,
-        "no file or folder|Nothing matches|not be read|cannot be opened|not installed|no documents",
+        "no file or folder|Nothing matches|not be read|cannot be opened|not installed|no documents|"
+        "Nobody knows",
     )
 for name, given in {
     "a number": 3,
