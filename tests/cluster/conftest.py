@@ -47,14 +47,21 @@ def cluster() -> Iterator[None]:
     ray = pytest.importorskip("ray", reason="needs docboltz[ray]")
     pytest.importorskip("ray.train.torch", reason="needs docboltz[ray]")
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    ray.init(
-        address="local",
-        num_cpus=2,
-        include_dashboard=False,
-        object_store_memory=100 << 20,
-        log_to_driver=False,
-        logging_level=logging.ERROR,
-    )
+    for attempt in range(2):
+        try:
+            ray.init(
+                address="local",
+                num_cpus=2,
+                include_dashboard=False,
+                object_store_memory=100 << 20,
+                log_to_driver=False,
+                logging_level=logging.ERROR,
+            )
+            break
+        except Exception as error:  # Ray waits for thirty seconds, which a busy machine may take
+            ray.shutdown()
+            if attempt:
+                pytest.skip(f"Ray does not start here: {error}")
     yield
     ray.shutdown()
 

@@ -51,8 +51,8 @@ def joined(address: str, owner: str) -> Iterator[None]:
     try:
         _require_reachable(address)
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **own)
-    except (OSError, ValueError, RuntimeError) as error:
-        reason = str(error).splitlines()[0].rstrip(".")
+    except Exception as error:  # Ray raises plain ones, too
+        reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
         raise InvalidParameter(
             f"There is no Ray cluster to join ({address!r}): {reason}.",
             hint="Start one with 'ray start --head' and name its address, or use {ray=local}.",
