@@ -1,6 +1,9 @@
 import io
 import pickle
 import signal
+import threading
+from concurrent.futures import Future
+from contextlib import contextmanager
 
 import pytest
 
@@ -36,6 +39,32 @@ def test_counts_come_in_the_order_of_the_chunks():
     chunks = [[f"doc{i} " * (i % 7 + 1)] for i in range(60)]
     counted = list(start(chunks, n_workers=2))
     assert [c.counts.tolist() for c in counted] == [[i % 7 + 1] for i in range(60)]
+
+
+def test_a_worker_that_stalls_does_not_let_counts_pile_up(monkeypatch):
+    stalled, taken = [], []
+
+    @contextmanager
+    def never_done(own, n_workers):
+        stalled.append(Future())
+        yield lambda task: stalled[0]
+
+    def chunks():
+        for number in range(200):
+            taken.append(number)
+            yield [f"doc{number}"]
+
+    def wake():
+        found.append(len(taken))
+        stalled[0].set_result(ChunkCounter(WORDS).count(["first"]))
+
+    found: list[int] = []
+    monkeypatch.setattr(workers, "started", never_done)
+    monkeypatch.setattr(workers, "MOST_WAITING", 5)
+    timer = threading.Timer(0.5, wake)
+    timer.start()
+    assert len(list(start(chunks()))) == 200
+    assert found == [6]
 
 
 def test_workers_do_not_load_torch_nor_scikit_learn(monkeypatch):

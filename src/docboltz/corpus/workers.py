@@ -25,6 +25,9 @@ from docboltz.errors import DocboltzError
 
 T = TypeVar("T")
 
+MOST_WAITING = 50
+"""Counted chunks that wait for one before them, should its worker be slow: a few megabytes each."""
+
 # A worker must find docboltz.corpus without running docboltz/__init__.py, which may load torch, and
 # everything else where this process finds it.
 _START = """
@@ -119,7 +122,7 @@ def count_with_workers(
             else:
                 waiting.append(Future())
                 waiting[-1].set_result(own.count(chunk))
-            while waiting and waiting[0].done():
+            while waiting and (waiting[0].done() or len(waiting) > MOST_WAITING):
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
