@@ -60,6 +60,13 @@ def test_version(docboltz):
     assert docboltz("--version").out.startswith("docboltz ")
 
 
+def test_the_package_runs_as_a_module():
+    done = subprocess.run(
+        [sys.executable, "-m", "docboltz", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("docboltz ")
+
+
 def test_help_and_wrong_usage_wait_for_no_heavy_import():
     program = """
 import sys
