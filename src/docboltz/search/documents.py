@@ -33,12 +33,24 @@ KEPT_DOCUMENTS = 8192
 """In memory, of those that were read last: some 20 MB. The same ones are hits again and again."""
 IDS_AT_ONCE = 65_536
 """Ids that are looked up at once."""
+END_OF_NUMBERS = 10**18
+"""An id of more digits is no number that others could go on from."""
 SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def is_text(value: object) -> bool:
     """Tell whether it is a string UTF-8 can write; a file's name may hold half a surrogate pair."""
     return isinstance(value, str) and not SURROGATE.search(value)
+
+
+def next_number(ids: Iterable[str], least: int = 0) -> int:
+    """The first number behind all ids that are numbers, and at least `least`.
+
+    >>> next_number(["7", "d9", "008", "1e3"])
+    9
+    """
+    numbers = (int(id) for id in ids if len(id) <= 18 and id.isascii() and id.isdigit())
+    return max(least, 1 + max(numbers, default=-1))
 
 
 class DocumentWriter(ExitStack):
