@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -248,6 +249,39 @@ def test_removing_leaves_what_is_not_the_bundles(tmp_path: Path) -> None:
     THING.remove(tmp_path)
     assert names(tmp_path) == {"notes.txt"}
     THING.remove(tmp_path)
+
+
+def test_half_a_bundle_is_removed(tmp_path: Path) -> None:
+    """A save that was killed before the manifest was there."""
+    save(tmp_path / "half")
+    (tmp_path / "half" / "thing.json").unlink()
+    THING.remove(tmp_path / "half")
+    THING.remove(tmp_path / "nowhere")
+    assert names(tmp_path) == set()
+
+
+@pytest.mark.parametrize("end", ["saved", "removed", "refused"])
+def test_a_build_of_an_earlier_format_goes_with_its_manifest(tmp_path: Path, end: str) -> None:
+    """It may have files of other names."""
+    earlier = replace(THING, version=2, files=("three.bin",))
+    with earlier.saving(tmp_path) as build:
+        (build.path / "three.bin").write_bytes(b"3")
+        build.publish({})
+    if end == "saved":
+        save(tmp_path, "second")
+        assert len(names(tmp_path)) == 4
+    elif end == "removed":
+        THING.remove(tmp_path)
+        assert not tmp_path.exists()
+    else:
+        with pytest.raises(ZeroDivisionError), THING.saving(tmp_path):
+            raise ZeroDivisionError
+        earlier.verify(earlier.open(tmp_path))
+
+
+def test_a_machine_without_memory_is_not_a_damaged_bundle(tmp_path: Path) -> None:
+    with pytest.raises(MemoryError, match="87 TiB"), THING.trusting(tmp_path):
+        raise MemoryError("Unable to allocate 87 TiB")
 
 
 # ---- who wrote what is read ----

@@ -1,6 +1,7 @@
 """A collection that grows, shrinks, and may be kept elsewhere, as a person meets it."""
 
 import os
+import pickle
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from filelock import FileLock, Timeout
 
 import docboltz
+from docboltz import indexing
 from docboltz.corpus.document import Document
 from docboltz.errors import InvalidModelFile, InvalidParameter
 from docboltz.indexing import KEPT_CHARACTERS, Texts
@@ -80,13 +82,60 @@ def test_deleted_documents_are_gone_from_hits_and_topics(model):
 
 
 def test_documents_that_are_only_numbered_replace_nothing(model):
-    before = [document.id for document in model.store.documents(range(150))]
-    for n in (152, 154):
-        model.index(["ship sail", "soup"], append=True)
-        assert len(model.store) == n
-    ids = [document.id for document in model.store.documents(range(154))]
-    assert len(set(ids)) == 154
-    assert set(before) < set(ids)
+    """They go on behind the highest number there ever was, whatever is deleted in between."""
+    before = {document.id for document in model.store.documents(range(150))}
+    given = ["150", "151", "152", "153", "154", "155"]
+    for first in (0, 2, 4):
+        counted = model.index(["ship sail", "soup"], append=True)
+        assert list(counted.ids) == given[first : first + 2]
+        model.delete([given[first + 1], str(first)])
+        before.remove(str(first))
+    ids = {document.id for document in model.store.documents(range(len(model.store)))}
+    assert ids == before | {"150", "152", "154"}
+    model.index(new("9" * 18), append=True)
+    with pytest.raises(InvalidParameter, match=r"no numbers are left behind 9+, .*id=…"):
+        model.index(["soup"], append=True)
+
+
+def test_two_appends_at_once_do_not_give_the_same_numbers(model, monkeypatch):
+    """Who has chosen numbers has the store, and another waits, or is told so."""
+    choose, refused = indexing._next_numbers, []
+
+    def choosing(*given):
+        monkeypatch.undo()
+        with ThreadPoolExecutor(1) as another:
+            other = docboltz.open(model.path)
+            refused.append(another.submit(other.index, ["soup"], append=True).exception())
+        return choose(*given)
+
+    monkeypatch.setattr(indexing, "_next_numbers", choosing)
+    assert list(model.index(["ship sail"], append=True).ids) == ["150"]
+    assert "Another process is writing" in str(refused[0])
+
+
+def test_an_indexed_copy_leaves_the_original_alone(model, tmp_path):
+    docboltz.open(model.path).save(tmp_path / "copy")
+    copy = docboltz.open(tmp_path / "copy")
+    copy.index(new("a", "b"), append=True)
+    copy.delete(["3"])
+    assert (len(copy.store), len(docboltz.open(model.path).store)) == (151, 150)
+    copy.index(texts(20))
+    again = docboltz.open(model.path)
+    assert len(again.search("ship sail", 150)) == 150
+    again.index(new("c"), append=True)
+    assert (len(docboltz.open(copy.path).store), len(again.store)) == (20, 151)
+
+
+def test_a_model_that_is_saved_owns_its_collection(fitted, tmp_path):  # noqa: F811
+    """It was made in memory, and its temporary folder goes."""
+    pytest.importorskip("milvus_lite", reason="needs pip install 'docboltz[milvus]'")
+    made = pickle.loads(pickle.dumps(fitted))
+    made.path = None
+    made.index(texts(), store=f"milvus+{tmp_path / 'm.db'}")
+    made.save(tmp_path / "saved")
+    collection = made.store.collection
+    made.index(new("a"), append=True)
+    assert (len(made.store), made.store.collection) == (151, collection)
 
 
 def test_the_store_is_remembered_and_can_be_changed(model, tmp_path):

@@ -42,8 +42,10 @@ LOCK = ".lock"
 _BUILD = re.compile("build-[0-9a-f]{16}")
 _SHA256 = re.compile("[0-9a-f]{64}")
 _MALFORMED: tuple[type[Exception], ...] = (LookupError, TypeError, ValueError, AttributeError)
-_MALFORMED += (ArithmeticError, RuntimeError, MemoryError)  # RuntimeError is torch's
-"""What code that trusts a description runs into where there is no reason to."""
+_MALFORMED += (ArithmeticError, RuntimeError)  # RuntimeError is torch's
+"""What code that trusts a description runs into where there is no reason to.
+
+Not MemoryError: a machine that is short of memory says nothing about what was saved."""
 
 
 @dataclass(frozen=True)
@@ -158,13 +160,13 @@ class Bundle:
         try:
             path.mkdir(parents=True, exist_ok=True)
             with self.locked(path):
-                build = Build(self, path)
+                before, build = self._builds(path), Build(self, path)
                 try:
                     build.path.mkdir()
                     sync(path.parent)  # where a new folder got its name
                     yield build
                 finally:
-                    self._remove_unused(path, build.path)
+                    self._remove_unused(path, before, build.path)
                     if made and not self.exists(path):
                         with suppress(OSError):
                             (path / LOCK).unlink(missing_ok=True)
@@ -200,9 +202,9 @@ class Bundle:
             lock.release()
 
     def remove(self, folder: StrPath) -> None:
-        """Remove one that was saved, and the folder if nothing else is in it."""
+        """Remove one that was saved, or half of one, and the folder if nothing else is in it."""
         path = Path(folder)
-        if not self.exists(path) or self._is_foreign(path):
+        if not path.is_dir() or self._is_foreign(path):
             return
         with self.locked(path):
             builds = self._builds(path)
@@ -309,18 +311,30 @@ class Bundle:
 
     def _builds(self, folder: Path) -> list[Path]:
         """All builds of this kind: folders of such a name with no other files than builds have."""
-        own = {*self.files, self.manifest}
+        named, files = self._named(folder)
         found = [entry for entry in folder.iterdir() if _BUILD.fullmatch(entry.name)]
         real = [entry for entry in found if entry.is_dir() and not entry.is_symlink()]
-        return [entry for entry in real if own.issuperset(os.listdir(entry))]
+        own = {entry: {*self.files, *(files if entry.name == named else ())} for entry in real}
+        return [e for e in real if (own[e] | {self.manifest}).issuperset(os.listdir(e))]
 
-    def _remove_unused(self, folder: Path, own: Path) -> None:
-        """Remove the old build, or `own` if it failed, and what killed saves left behind.
+    def _named(self, folder: Path) -> tuple[object, set[str]]:
+        """The build that a manifest names, and its files: other ones in an earlier version."""
+        try:
+            described = self._described(folder / self.manifest)
+        except InvalidModelFile:
+            return None, set()
+        if not isinstance(described, dict) or described.get("format") != self.format:
+            return None, set()
+        files = described.get("files")
+        return described.get("build"), set(files) if isinstance(files, dict) else set()
+
+    def _remove_unused(self, folder: Path, before: list[Path], own: Path) -> None:
+        """Remove what was there before, or `own` if it failed, and what killed saves left behind.
 
         Which one is in use is read from disk: an interrupt may come right after the replacement.
         """
         try:
-            used, builds = self._manifest(folder).build, self._builds(folder)
+            used, builds = self._manifest(folder).build, [*before, own]
         except (InvalidModelFile, OSError):  # none yet, or one this version cannot read
             used, builds = "", [own]
         for build in builds:

@@ -7,8 +7,8 @@ temporary file until their features are known.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -24,8 +24,9 @@ from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.errors import InvalidParameter, require
 from docboltz.files import digest, folder_above, require_apart
 from docboltz.progress import progress_bar, remark
+from docboltz.search.documents import END_OF_NUMBERS
 from docboltz.search.growing import update_store
-from docboltz.search.interface import Store, open_store
+from docboltz.search.interface import hold_store, open_store
 from docboltz.search.milvus import MILVUS, SCHEME, address_of, connect, manifest_folder
 from docboltz.search.milvus_writer import (
     build_milvus_store,
@@ -163,21 +164,26 @@ def index_documents(
     how = {"analysis": model.analysis, "vocabulary": model.vocabulary}
     with Texts(model.path) as texts, counts_folder(model.path) as counts:
         corpus = count_documents(stream, texts.add, verbose=verbose, folder=counts, **how)
-        if append and stream.report.numbered == stream.report.documents:
-            there = open_store(folder, model=model.fingerprint)
-            corpus = replace(corpus, ids=_free_numbers(corpus.ids, there))
-            if verbose:
-                remark(f"They have no ids, and are numbered from {corpus.ids[0]}")
-        write_store(model, corpus, texts, folder, append=append, store=store, verbose=verbose)
+        # Held from here on: nobody else may number documents on from the same number.
+        with hold_store(folder) if append else nullcontext():
+            if append and stream.report.numbered == stream.report.documents:
+                there = open_store(folder, model=model.fingerprint)
+                corpus = replace(corpus, ids=_next_numbers(len(corpus), there.next_number))
+                if verbose:
+                    remark(f"They have no ids, and are numbered from {corpus.ids[0]}")
+            write_store(model, corpus, texts, folder, append=append, store=store, verbose=verbose)
     return corpus
 
 
-def _free_numbers(numbers: Sequence[str], store: Store) -> tuple[str, ...]:
-    """Ids for documents that are only numbered: the same numbers, as far on as none is taken."""
-    on = len(store)
-    while len(store.rows_of(ids := tuple(str(int(number) + on) for number in numbers))):
-        on += len(store)
-    return ids
+def _next_numbers(n: int, first: int) -> tuple[str, ...]:
+    """Ids for n documents that have none."""
+    if first + n > END_OF_NUMBERS:
+        raise InvalidParameter(
+            f"The documents have no ids, and no numbers are left behind {first - 1}, which is one.",
+            hint="Name the column of their ids: {TextModel.read(id=…)}.",
+            settings=("TextModel.read(id=…)",),
+        )
+    return tuple(map(str, range(first, first + n)))
 
 
 def delete_documents(model: TextModel, ids: Iterable[str], folder: Path) -> int:

@@ -97,6 +97,25 @@ def test_joined_parts_are_what_one_matrix_would_give(tmp_path, monkeypatch, bloc
     assert found.has_sorted_indices
 
 
+def test_what_an_interrupted_count_joined_does_not_pile_up(tmp_path):
+    given, columns = part(7, 1), np.arange(5)
+    before = written(tmp_path, given).joined(columns, 5, len(given.terms))
+    for _ in range(3):
+        again = Parts(tmp_path, "this").joined(columns, 5, len(given.terms))
+        assert len(list(tmp_path.glob("joined-*"))) == 1
+    assert (before != again).nnz == 0  # who has it mapped keeps it
+
+
+def test_a_part_whose_writer_was_killed_is_removed(tmp_path):
+    """There is a build, and no manifest yet."""
+    folder = tmp_path / "counts"
+    written(folder, part(3))
+    (folder / "part-000000" / "part.json").rename(folder / "part-000000" / ".lock")
+    (folder / "part-000001").mkdir()  # killed right away
+    remove_parts(folder)
+    assert not folder.exists()
+
+
 def test_only_what_is_of_a_count_is_removed(tmp_path):
     folder = tmp_path / "counts"
     written(folder, part(3)).joined(np.arange(5), 5, 9)

@@ -1,3 +1,5 @@
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -48,6 +50,12 @@ def test_labels_come_back_as_tuples(tmp_path):
     assert list(found) == labels
     assert found[1:] == tuple(labels[1:])
     assert (found[0], len(found)) == (("a", "b"), 4)
+
+
+def test_labels_on_disk_can_be_sent_to_another_process(tmp_path):
+    labels = [("a", "b"), (), ("é",)]
+    found = StoredLabels(write(tmp_path, [StoredLabels.encode(labels)]))
+    assert list(pickle.loads(pickle.dumps(found))) == labels
 
 
 def test_counts_on_disk_become_floats_on_disk(tmp_path):

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 import threading
+import weakref
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -56,6 +59,29 @@ def test_ids_are_found(folder: Path) -> None:
     assert [documents.row_of(each.id) for each in DOCUMENTS] == list(range(23))
     assert documents.row_of("id") is None
     assert documents.row_of("\udcff") is None
+
+
+def test_looking_up_many_ids_does_not_keep_them_all(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some at a time, of a stream that comes once; an id may come twice, and nobody have it."""
+    monkeypatch.setattr(module, "IDS_AT_ONCE", 2)
+    documents = StoredDocuments(folder, 23)
+    alive: weakref.WeakSet[Any] = weakref.WeakSet()
+
+    class Id(str):
+        __slots__ = ("__weakref__",)
+
+    def ids() -> Iterator[str]:
+        for row in (5, 22, 0, 5, 9, 5):
+            alive.add(id := Id(DOCUMENTS[row].id))
+            yield id
+            del id
+            assert len(alive) <= 4
+        yield from ("nobody", "\udcff")
+
+    assert documents.rows_of(ids()).tolist() == [0, 5, 9, 22]
+    assert documents.rows_of([]).tolist() == documents.rows_of(["nobody"]).tolist() == []
 
 
 def test_a_file_that_was_removed_is_still_read(folder: Path) -> None:
@@ -166,6 +192,8 @@ def test_ids_of_the_same_hash_are_told_apart(
     documents = StoredDocuments(other, 23)
     assert [documents.row_of(each.id) for each in DOCUMENTS] == list(range(23))
     assert documents.row_of("id") is None
+    asked = [DOCUMENTS[7].id, DOCUMENTS[3].id, "id"]
+    assert documents.rows_of(asked).tolist() == [3, 7]
 
 
 def test_half_a_surrogate_pair_is_no_text() -> None:

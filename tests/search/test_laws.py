@@ -275,6 +275,69 @@ def test_documents_join_are_replaced_and_go(
     assert store.words.n_words().sum() == plain.words.n_words().sum()
 
 
+def ids_of(store: Any) -> list[str]:
+    return [document.id for document in store.documents(range(len(store)))]
+
+
+def block_of(ids: list[str], vectors: np.ndarray) -> Block:
+    documents = [Document(id, f"text of {id}") for id in ids]
+    return Block(vectors[: len(ids)], random_counts(len(ids)), documents)
+
+
+def test_rows_keep_their_order(make: Make, vectors: np.ndarray) -> None:
+    store = make(vectors[:9])
+    store = change(store, drop=["d0", "d4", "d5"], block=block_of(["a", "b"], vectors))
+    assert ids_of(store) == ["d1", "d2", "d3", "d6", "d7", "d8", "a", "b"]
+    store = change(store, drop=["a", "d6"], block=block_of(["c"], vectors))
+    assert ids_of(store) == ["d1", "d2", "d3", "d7", "d8", "b", "c"]
+    assert [store.row_of(id) for id in ids_of(store)] == list(range(7))
+    assert store.rows_of(["b", "d2", "a", "c"]).tolist() == [1, 5, 6]
+    found = store.similar([5], 9, wanted=Filter(("d2", "d8")))
+    assert sorted(found.rows[0].tolist()) == [1, 4]
+
+
+def test_who_has_it_open_finds_nothing_that_was_added_or_moved_since(
+    make: Make, vectors: np.ndarray, counts: csr_array
+) -> None:
+    reader = make(vectors[:9])
+    change(reader, drop=["d0", "d4"], block=block_of(["a", "b", "c"], vectors))
+    assert len(reader) == 9
+    rows = reader.search(vectors[:9], counts[:9], 9).rows
+    assert set(rows.ravel().tolist()) - {-1, 0, 4} == {1, 2, 3, 5, 6, 7, 8}
+    assert [d.id for d in reader.documents([8, 1])] == ["d8", "d1"]
+    assert reader.rows_of(["a", "d7"]).tolist() == [7]
+
+
+def test_a_changed_copy_leaves_the_original_as_it_was(
+    make: Make, vectors: np.ndarray, counts: csr_array, tmp_path: Path
+) -> None:
+    original = make(vectors[:9], counts[:9])
+    before = original.search(vectors[:3], counts[:3], 9)
+    original.copy_to(tmp_path / "copy")
+    copy = open_store(tmp_path / "copy")
+    copy = change(copy, drop=["d0", "d8"], block=block_of(["a"], vectors))
+    copy = change(copy, drop=["d3"])
+    again = open_store(original.path)
+    assert ids_of(again) == [f"d{i}" for i in range(9)]
+    for mine, now in zip(before, again.search(vectors[:3], counts[:3], 9), strict=True):
+        np.testing.assert_array_equal(mine, now)
+    assert ids_of(copy) == ["d1", "d2", "d4", "d5", "d6", "d7", "a"]
+    change(again, drop=["d1"])
+    assert len(open_store(tmp_path / "copy")) == 7
+
+
+def test_no_number_is_given_twice(make: Make, vectors: np.ndarray) -> None:
+    """Not even those of documents that are gone."""
+    store = make(vectors[:3])
+    assert store.next_number == 0
+    store = change(store, drop=[], block=block_of(["4", "7", "9" * 19, "-1", "1.5"], vectors))
+    assert store.next_number == 8
+    store = change(store, drop=["7", "4"])
+    assert store.next_number == 8
+    store = change(store, drop=["d0"], block=block_of(["5", "8"], vectors))
+    assert store.next_number == 9
+
+
 def test_a_store_is_not_emptied(make: Make, vectors: np.ndarray, counts: csr_array) -> None:
     store = make(vectors[:3], counts[:3])
     with pytest.raises(InvalidParameter, match="No document would be left"):

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +18,12 @@ from docboltz.errors import InvalidModelFile, InvalidParameter
 from docboltz.files import digest
 from docboltz.search import milvus as module
 from docboltz.search.interface import By
-from docboltz.search.milvus import MILVUS, MilvusStore, address_of, manifest_folder
-from docboltz.search.milvus_writer import build_milvus_store, update_milvus_store
+from docboltz.search.milvus import MilvusStore, address_of, manifest_folder
+from docboltz.search.milvus_writer import (
+    build_milvus_store,
+    forget_milvus_store,
+    update_milvus_store,
+)
 from docboltz.search.writer import Block
 from tests.search.stores import milvus_store_of, random_counts, store_of
 
@@ -75,28 +82,136 @@ def test_a_rebuild_leaves_one_collection(tmp_path: Path, milvus: str, vectors: n
     assert len(MilvusStore.open(tmp_path)) == 5
 
 
-def test_words_are_counted_again_after_a_crash(
+@pytest.mark.parametrize("end", ["adding", "committing", "committed"])
+def test_an_interrupted_build_leaves_the_old_collection_or_the_new(
+    tmp_path: Path, milvus: str, vectors: np.ndarray, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    old = milvus_store_of(tmp_path, milvus, vectors[:5])
+    before, replace = set(old.client.list_collections()), os.replace
+
+    def interrupted(source: Any, target: Any) -> None:
+        ours = str(target).endswith("milvus.json")  # Milvus Lite replaces files, too
+        if not ours or end == "committed":
+            replace(source, target)
+        if ours:
+            raise KeyboardInterrupt
+
+    def blocks() -> Any:
+        yield Block(vectors[:1], random_counts(1), [Document("a", "")])
+        if end == "adding":
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            build_milvus_store(tmp_path, milvus, 8, 12, blocks(), model="m")
+    store = MilvusStore.open(tmp_path)
+    assert len(store.similar([0], 9).rows[0]) == (0 if end == "committed" else 4)
+    now = set(store.client.list_collections())
+    assert now == before - {old.collection} | {store.collection}
+
+
+def test_a_collection_is_dropped_by_the_folder_that_made_it(
+    tmp_path: Path, milvus: str, vectors: np.ndarray
+) -> None:
+    original = milvus_store_of(tmp_path / "original", milvus, vectors)
+    original.copy_to(tmp_path / "copy")
+    rebuilt = milvus_store_of(tmp_path / "copy", milvus, vectors[:5])
+    assert len(MilvusStore.open(tmp_path / "original").similar([0], 50).rows[0]) == 49
+    rebuilt.copy_to(tmp_path / "original")  # and one that was copied over
+    forget_milvus_store(tmp_path / "original")
+    assert len(MilvusStore.open(tmp_path / "copy").similar([0], 50).rows[0]) == 4
+    forget_milvus_store(tmp_path / "copy")
+    assert not rebuilt.client.has_collection(rebuilt.collection)
+
+
+CHANGED = """
+import os, sys
+from pathlib import Path
+from pymilvus import MilvusClient
+from docboltz.search import milvus_writer as module
+from tests.search.test_milvus import milvus_store_of, np, updated
+milvus_store_of(Path(sys.argv[1]), sys.argv[3], np.random.default_rng(1).random((8, 4)))
+left, replace = int(sys.argv[2]), os.replace
+def dying(real):
+    def call(*given, **named):
+        global left
+        left -= real is not replace or str(given[1]).endswith("milvus.json")
+        if left < 0:
+            os._exit(9)
+        return real(*given, **named)
+    return call
+MilvusClient.upsert, MilvusClient.delete = dying(MilvusClient.upsert), dying(MilvusClient.delete)
+os.replace = dying(replace)
+module.AT_ONCE = 2
+updated(Path(sys.argv[1]))
+"""
+OLD = [f"d{i}" for i in range(8)]
+NEW = ["d0", "d2", "d3", "d6", "d7", "d4", "d5", "d8"]
+
+
+def updated(folder: Path) -> None:
+    """Drop d1, replace d4 and d5, add d8."""
+    X, counts = np.random.default_rng(0).random((3, 4)), random_counts(3, seed=5)
+    block = Block(X, counts, [Document(id, "new") for id in ("d4", "d5", "d8")])
+    update_milvus_store(folder, model="m", drop=["d1", "d4", "d5", "d8"], blocks=[block])
+
+
+def consistent(store: MilvusStore) -> list[str]:
+    """The ids of a store that holds each once, finds each, and knows how many have each word."""
+    rows = np.arange(len(store))
+    ids = [document.id for document in store.documents(rows)]
+    found = store.search(store.features[:1], store.words.counted(0, 1), 99).rows[0]
+    assert sorted(found.tolist()) == rows.tolist()
+    assert store.rows_of(ids).tolist() == rows.tolist()
+    assert (store.words.presence().sum(axis=0) == store.df).all()
+    return ids
+
+
+def test_a_kill_at_any_step_leaves_the_old_documents_or_the_new(tmp_path: Path) -> None:
+    """Killed before each call that changes something, one after the other."""
+    pytest.importorskip("milvus_lite", reason="needs pip install 'docboltz[milvus]'")
+    root, seen = str(Path(__file__).parents[2]), []
+    for step in range(8):
+        folder, file = tmp_path / str(step), f"milvus+{tmp_path / f'{step}.db'}"
+        command = [sys.executable, "-c", CHANGED, str(folder), str(step), file]
+        ended = subprocess.run(command, check=False, cwd=root).returncode
+        ids = consistent(MilvusStore.open(folder))
+        seen.append((ended, ids))
+        updated(folder)  # goes on as if nothing had been
+        assert consistent(MilvusStore.open(folder)) == NEW
+        store = MilvusStore.open(folder)
+        total = store.client.query(store.collection, filter="", output_fields=["count(*)"])
+        assert total[0]["count(*)"] == 8  # nothing is left of what was killed
+    # Deletes what others left, adds twice, commits, deletes twice, commits that.
+    assert seen == [*4 * [(9, OLD)], *3 * [(9, NEW)], (0, NEW)]
+
+
+def test_a_search_while_documents_are_deleted_finds_the_others(
     tmp_path: Path, milvus: str, vectors: np.ndarray, counts: csr_array
 ) -> None:
-    """Documents were added, and the manifest does not know of them."""
-    milvus_store_of(tmp_path, milvus, vectors[:30], counts[:30])
+    store = milvus_store_of(tmp_path, milvus, vectors, counts)
+    client, asked = store.client, []
 
-    def block(rows: slice) -> Block:
-        numbers = range(50)[rows]
-        return Block(vectors[rows], counts[rows], [Document(f"d{i}", "") for i in numbers])
+    class Deleting:
+        """Deletes the first documents right after they were found, for a while."""
 
-    def stopped() -> Any:
-        yield block(slice(30, 40))
-        raise KeyboardInterrupt
+        def search(self, *given: Any, **named: Any) -> Any:
+            found = client.search(*given, **named)
+            if len(asked) < 3:
+                gone = [f"d{len(asked)}"]
+                asked.append(update_milvus_store(tmp_path, model="m", drop=gone))
+            return found
 
-    with pytest.raises(KeyboardInterrupt):
-        update_milvus_store(tmp_path, model="m", drop=(), blocks=stopped())
-    assert MILVUS.open(manifest_folder(tmp_path)).content["n_documents"] == 30
-    again = [f"d{i}" for i in range(30, 50)]
-    update_milvus_store(tmp_path, model="m", drop=again, blocks=[block(slice(30, 50))])
-    content = MILVUS.open(manifest_folder(tmp_path)).content
-    assert content["n_documents"] == len(MilvusStore.open(tmp_path)) == 50
-    assert content["df"] == (counts.toarray() > 0).sum(0).tolist()
+        def __getattr__(self, name: str) -> Any:
+            return getattr(client, name)
+
+    store.client = Deleting()
+    rows = store.search(vectors[:3], counts[:3], 47, by="features").rows
+    assert asked == [1, 1, 1]
+    assert all(sorted(own) == list(range(3, 50)) for own in rows.tolist())
+    with pytest.raises(InvalidParameter, match=r"were deleted .* while it was read. Open"):
+        store.documents([3, 0])
 
 
 def test_a_collection_that_another_process_let_go_is_searched(tmp_path: Path, milvus: str) -> None:
@@ -115,7 +230,17 @@ def test_counts_come_back(tmp_path: Path, milvus: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [{"df": [1]}, {"df": None}, {"mean": [1.0]}, {"n_words": "x"}, {"address": None}]
+    "content",
+    [
+        {"df": [1]},
+        {"gone": [[5, 4]]},
+        {"leaving": "x"},
+        {"next_number": -1},
+        {"df": None},
+        {"mean": [1.0]},
+        {"n_words": "x"},
+        {"address": None},
+    ],
 )
 def test_a_manifest_of_wrong_content_is_refused(
     tmp_path: Path, milvus: str, vectors: np.ndarray, content: dict[str, Any]

@@ -93,7 +93,8 @@ class Parts:
     """The parts of a count, in a folder of their own: `part-000000`, `part-000001`, …
 
     `run` tells this count from others: what is read, and how. Parts of the same are taken up, and
-    others removed; with "" none is taken up.
+    others removed; with "" none is taken up. What earlier counts joined is removed as well: whoever
+    still has it mapped keeps it.
     """
 
     def __init__(self, folder: Path, run: str) -> None:
@@ -110,6 +111,7 @@ class Parts:
             self._opened.append(opened)
         for place in left[len(self._opened) :]:
             PART.remove(place)
+        _remove_joined(folder)
 
     @property
     def _name(self) -> str:
@@ -186,13 +188,17 @@ def remove_parts(folder: Path) -> None:
         with PART.locked(folder):
             for place in _parts_in(folder):
                 PART.remove(place)
-            for place in folder.glob(f"{JOINED}*"):
-                shutil.rmtree(place, ignore_errors=True)
+            _remove_joined(folder)
     except InvalidParameter:
         return
     (folder / LOCK).unlink(missing_ok=True)
     if not any(folder.iterdir()):
         folder.rmdir()
+
+
+def _remove_joined(folder: Path) -> None:
+    for place in folder.glob(f"{JOINED}*"):
+        shutil.rmtree(place, ignore_errors=True)
 
 
 def _parts_in(folder: Path) -> list[Path]:

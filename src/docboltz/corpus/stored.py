@@ -157,6 +157,9 @@ class StoredLabels(Sequence[tuple[str, ...]]):
         dumps = lru_cache(KEPT_LABELS)(json.dumps)
         return [dumps(each) for each in labels]
 
+    def __reduce__(self) -> Any:
+        return StoredLabels, (self._encoded,)  # the kept ones are made anew
+
     def __len__(self) -> int:
         return len(self._encoded)
 

@@ -19,8 +19,9 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from docboltz.corpus.stored import mapped
 from docboltz.search.vectors import Floats
-from docboltz.search.words import Rows, mapped
+from docboltz.search.words import Rows
 
 CODES = "codes.u8"
 ROWS_AT_ONCE = 1 << 15

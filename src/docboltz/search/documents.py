@@ -12,9 +12,10 @@ import json
 import mmap
 import re
 import zlib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from functools import lru_cache, partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -22,19 +23,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from docboltz.corpus.document import Document
-from docboltz.search.words import Rows, mapped
+from docboltz.corpus.stored import mapped
+from docboltz.search.words import Rows
 
 DOCUMENTS = "documents.jsonl"
 RECORDS = "documents.index"
 RECORD = np.dtype([("end", "<i8"), ("id", "<u8"), ("checksum", "<u4")])
 KEPT_DOCUMENTS = 8192
 """In memory, of those that were read last: some 20 MB. The same ones are hits again and again."""
+IDS_AT_ONCE = 65_536
+"""Ids that are looked up at once."""
+END_OF_NUMBERS = 10**18
+"""An id of more digits is no number that others could go on from."""
 SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def is_text(value: object) -> bool:
     """Tell whether it is a string UTF-8 can write; a file's name may hold half a surrogate pair."""
     return isinstance(value, str) and not SURROGATE.search(value)
+
+
+def next_number(ids: Iterable[str], least: int = 0) -> int:
+    """The first number behind all ids that are numbers, and at least `least`.
+
+    >>> next_number(["7", "d9", "008", "1e3"])
+    9
+    """
+    numbers = (int(id) for id in ids if len(id) <= 18 and id.isascii() and id.isdigit())
+    return max(least, 1 + max(numbers, default=-1))
 
 
 class DocumentWriter(ExitStack):
@@ -124,13 +140,21 @@ class StoredDocuments:
         rows = np.flatnonzero(self._records["id"] == _hashed(id)).tolist()
         return next((row for row in rows if self._document(row).id == id), None)
 
-    def rows_of(self, ids: Collection[str]) -> Rows:
-        """Rows of the documents that have these ids, in order; ids that nobody has are no fault."""
-        asked = np.array([_hashed(id) for id in ids if is_text(id)], np.uint64)
-        rows = np.flatnonzero(np.isin(self._records["id"], asked))
-        own = self._ids(rows)
-        known = set(ids)
-        return rows[[id in known for id in own]] if len(rows) else rows
+    def rows_of(self, ids: Iterable[str]) -> Rows:
+        """Rows of the documents that have these ids, in order; ids that nobody has are no fault.
+
+        Memory holds 16 bytes a document and some of the ids, however many there are.
+        """
+        order = np.argsort(self._records["id"])
+        hashes, asked = self._records["id"][order], filter(is_text, ids)
+        found = [order[:0]]
+        while some := set(islice(asked, IDS_AT_ONCE)):
+            own = np.unique(np.array([_hashed(id) for id in some], np.uint64))
+            begins, ends = np.searchsorted(hashes, own), np.searchsorted(hashes, own, "right")
+            spans = zip(begins[begins < ends], ends[begins < ends], strict=True)
+            rows = np.concatenate([order[:0], *(order[begin:end] for begin, end in spans)])
+            found.append(rows[np.array([id in some for id in self._ids(rows)], bool)])
+        return np.unique(np.concatenate(found))
 
     def repeated(self) -> str | None:
         """An id that two documents have, if there is one."""

@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 
 from docboltz.corpus.dates import DateReading
 from docboltz.corpus.document import Document
+from docboltz.corpus.stored import mapped
 from docboltz.errors import InvalidParameter, require
 from docboltz.search.documents import is_text
-from docboltz.search.words import Rows, mapped
+from docboltz.search.words import Rows
 
 LABEL_SETS, LABELS, SECONDS = "label-sets.json", "labels.u4", "seconds.i8"
 FILES = (LABEL_SETS, LABELS, SECONDS)

@@ -13,11 +13,10 @@ from contextlib import AbstractContextManager
 
 import numpy as np
 
-from docboltz.errors import InvalidParameter
 from docboltz.files import StrPath
 from docboltz.search.store import SearchStore
 from docboltz.search.words import Rows
-from docboltz.search.writer import STORE, Block, StoreWriter
+from docboltz.search.writer import STORE, Block, StoreWriter, nothing_left
 
 ROWS_AT_ONCE = 16_384
 
@@ -41,16 +40,14 @@ def update_store(
         with StoreWriter(build.path, old.n_features, old.n_words) as writer:
             with STORE.trusting(path):
                 _copy(old, dropped, writer)
+            writer.next_number = old.next_number
             for block in blocks:
                 writer.append(block, old.mean)
             n = writer.finish()
             if not n:
-                raise InvalidParameter(
-                    "No document would be left to search.",
-                    hint="Give others with {TextModel.index} instead.",
-                    settings=("TextModel.index",),
-                )
-            build.publish({**old.opened.content, "n_documents": n}, guard=guard)
+                raise nothing_left()
+            changed = {"n_documents": n, "next_number": writer.next_number}
+            build.publish({**old.opened.content, **changed}, guard=guard)
     return len(dropped)
 
 

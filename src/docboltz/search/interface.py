@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -14,6 +15,7 @@ from docboltz.bundles import Opened
 from docboltz.corpus.document import Document
 from docboltz.errors import require
 from docboltz.files import StrPath
+from docboltz.search.documents import END_OF_NUMBERS
 from docboltz.search.filters import ANY, Filter
 from docboltz.search.nearest import Best, Weights
 from docboltz.search.vectors import Floats
@@ -54,6 +56,10 @@ class Store(Protocol):
     @property
     def mean(self) -> Floats | None:
         """What is subtracted from features before they are normalised: (F,)."""
+
+    @property
+    def next_number(self) -> int:
+        """Behind all numbers that are, or ever were, ids: for documents that have none."""
 
     @property
     def features(self) -> Floats:
@@ -121,6 +127,13 @@ def checked_mean(values: list[float] | None, n_features: int) -> Floats | None:
     return mean.astype(np.float32)
 
 
+def checked_number(value: object) -> int:
+    """A number that ids may go on from, or ValueError."""
+    if not (isinstance(value, int) and 0 <= value <= END_OF_NUMBERS):
+        raise ValueError("its ids cannot be numbered on")
+    return value
+
+
 def checked_rows(rows: ArrayLike, n: int, method: str, name: str) -> Rows:
     """Rows of n documents, or an error that says what rows there are."""
     array = np.asarray(rows)
@@ -138,6 +151,24 @@ def open_store(folder: Path, *, model: str | None = None) -> Store:
     if MILVUS.exists(manifest_folder(folder)):
         return MilvusStore.open(folder, model=model)
     return SearchStore.open(folder, model=model)
+
+
+def hold_store(folder: Path) -> AbstractContextManager[None]:
+    """Keep others from changing the store of a folder; who holds it may."""
+    from docboltz.search.milvus import MILVUS, manifest_folder
+    from docboltz.search.writer import STORE
+
+    place = manifest_folder(folder)
+    return MILVUS.locked(place) if MILVUS.exists(place) else STORE.locked(folder)
+
+
+def own_milvus(folder: Path) -> None:
+    """Make the collection in Milvus that a folder names, if it does, that folder's own."""
+    from docboltz.search.milvus import MILVUS, manifest_folder, owner_name
+
+    if MILVUS.exists(place := manifest_folder(folder)):
+        with MILVUS.saving(place) as build:
+            build.publish({**MILVUS.open(place).content, "owner": owner_name(folder)})
 
 
 def forget_milvus(folder: StrPath) -> None:

@@ -1,11 +1,11 @@
 """A store in Milvus: a file of Milvus Lite, or a cluster. F features, K words, n documents.
 
-A collection of Milvus has an entity a document: its row (the primary key, from 0 without gaps), id,
-labels, date, text, its unit vector, and 1 + log count of its words as a sparse vector of length 1
-beside its length, from which counts come back. What Milvus finds by features and by words are
-candidates; their scores are computed here in float64, as in the store of files, with the idf of the
-collection as it is now. The folder of the model holds a manifest: address, sizes and documents with
-each word. Milvus has no snapshots: who searches while documents are added finds some of them.
+A collection of Milvus has an entity a document: its key (see `docboltz.search.keys`), id, labels,
+date, text, its unit vector, and 1 + log count of its words as a sparse vector of length 1 beside
+its length, from which counts come back. What Milvus finds by features and by words are candidates;
+their scores are computed here in float64, as in the store of files. The folder of the model holds a
+manifest: address, which keys are documents, and how many of these have each word. Whoever has read
+it finds those documents: not what was added since, and all but what was deleted since.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import json
 import logging
 import os
 from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cache, cached_property
 from itertools import pairwise
@@ -22,17 +22,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, vstack
 
 from docboltz.bundles import Bundle, Opened
 from docboltz.corpus.document import Document
-from docboltz.errors import InvalidParameter, require, require_count
+from docboltz.errors import InvalidModelFile, InvalidParameter, require, require_count
 from docboltz.files import StrPath
 from docboltz.search.codes import codes_of
 from docboltz.search.documents import is_text
 from docboltz.search.filters import ANY, Filter, require_known
-from docboltz.search.interface import WEIGHTS, By, checked_mean, checked_rows
+from docboltz.search.interface import WEIGHTS, By, checked_mean, checked_number, checked_rows
+from docboltz.search.keys import Keys
 from docboltz.search.nearest import Best, Queries, Weights, exact_cosines, without_own
 from docboltz.search.vectors import Floats, checked_vectors, unit_vectors
 from docboltz.search.words import Rows, WordIndex, idf_of
@@ -45,10 +46,10 @@ TOKEN = "MILVUS_TOKEN"
 MILVUS = Bundle(
     noun="search index in Milvus",
     format="docboltz-milvus",
-    version=1,
+    version=2,
     manifest="milvus.json",
     files=(),
-    remedy="Build it again with {TextModel.index}.",
+    remedy="Build it again with {TextModel.index}, and name its store.",
     settings=("TextModel.index",),
 )
 CANDIDATES = 300
@@ -57,11 +58,22 @@ AT_ONCE = 1000
 """Entities that are read or written at once."""
 MOST = 16_384
 """Entities that Milvus gives for a question."""
+TRIES = 5
+"""How often a search begins anew because what it has found is deleted meanwhile."""
+
+
+class _Deleted(InvalidParameter):
+    """Documents that were there a moment ago, or when the store was opened."""
 
 
 def manifest_folder(store_folder: Path) -> Path:
     """Where the manifest is."""
     return store_folder / "milvus"
+
+
+def owner_name(folder: Path) -> str:
+    """What the folder that owns a collection is called there: a copy has another name."""
+    return str(folder.resolve())
 
 
 def address_of(store: str) -> str:
@@ -117,10 +129,18 @@ class MilvusStore:
             self.model = str(content["model"])
             self.n_features, self.n_words = int(content["n_features"]), int(content["n_words"])
             self.mean = checked_mean(content["mean"], self.n_features)
-            df = np.array(content["df"], np.int64)
-            if df.shape != (self.n_words,):
+            self.keys = Keys.of(int(content["n_documents"]), content["gone"])
+            self.next_number = checked_number(content["next_number"])
+            self.df: NDArray[np.int64] = np.array(content["df"], np.int64)
+            """How many documents have each word: (K,)."""
+            if self.df.shape != (self.n_words,):
                 raise ValueError("its sizes do not fit")
-            self._idf = idf_of(int(content["n_documents"]), df)
+            self._idf = idf_of(self.keys.n, self.df)
+            self.leaving: Rows = np.array(content["leaving"], np.int64)
+            """Keys of documents that were deleted last, and may be there all the same."""
+            self._present = f"key < {self.keys.end}"
+            if self.leaving.size:
+                self._present += f" and key not in {self.leaving.tolist()}"
         self.client = connect(self.address)
         with calling(self.address):
             if not self.client.has_collection(self.collection):
@@ -130,13 +150,24 @@ class MilvusStore:
     @classmethod
     def open(cls, folder: StrPath, *, model: str | None = None) -> MilvusStore:
         """Open the store that a folder names; with `model`, only if that made it."""
-        opened = MILVUS.open(manifest_folder(Path(folder)))
-        if model is not None and opened.content.get("model") != model:
-            raise MILVUS.unusable(folder, "was made with another model than this one")
-        return cls(Path(folder), opened)
+        place = manifest_folder(Path(folder))
+        while True:
+            opened = MILVUS.open(place)
+            if model is not None and opened.content.get("model") != model:
+                raise MILVUS.unusable(folder, "was made with another model than this one")
+            try:
+                return cls(Path(folder), opened)
+            except InvalidModelFile:
+                if MILVUS.open(place).build == opened.build:  # else replaced, and dropped, since
+                    raise
 
     def __len__(self) -> int:
-        return self.count()
+        return self.keys.n
+
+    @property
+    def is_owned(self) -> bool:
+        """Whether the collection is this folder's, not that of the folder this is a copy of."""
+        return bool(self.opened.content.get("owner") == owner_name(self.path))
 
     def __repr__(self) -> str:
         return f"MilvusStore({len(self):,} documents, in {self.collection!r} at {self.address!r})"
@@ -147,7 +178,7 @@ class MilvusStore:
         return not self._by_bits
 
     def copy_to(self, folder: StrPath) -> None:
-        """Let another folder name the same collection."""
+        """Let another folder name the same collection, which stays this folder's."""
         with MILVUS.saving(manifest_folder(Path(folder))) as build:
             build.publish(self.opened.content)
         STORE.remove(folder)
@@ -213,11 +244,11 @@ class MilvusStore:
 
     def rows_of(self, ids: Collection[str]) -> Rows:
         """Rows of the documents that have one of these ids, in order."""
-        asked, rows = list(ids), []
+        asked, keys = list(ids), []
         for begin in range(0, len(asked), AT_ONCE):
             expression = f"id in {_spelled(asked[begin : begin + AT_ONCE])}"
-            rows += [entity["row"] for entity in self._query(expression, ["row"])]
-        return np.sort(np.array(rows, np.int64))
+            keys += [entity["key"] for entity in self._query(expression, ["key"])]
+        return self.keys.to_rows(np.sort(np.array(keys, np.int64)))
 
     # ---- all of it, in memory: for topics, the map and explanations ----
 
@@ -256,17 +287,23 @@ class MilvusStore:
     def entities(self, rows: Rows, fields: Iterable[str]) -> list[dict[str, Any]]:
         """What is kept of these rows, in their order."""
         found: dict[int, dict[str, Any]] = {}
-        names = ["row", *fields]
-        distinct = np.unique(rows).tolist()
+        names, keys = ["key", *fields], self.keys.of_rows(rows)
+        distinct = np.unique(keys).tolist()
         for begin in range(0, len(distinct), AT_ONCE):
             part = distinct[begin : begin + AT_ONCE]
-            found |= {e["row"]: e for e in self._query(f"row in {part}", names)}
-        with MILVUS.trusting(self.path):
-            return [found[row] for row in rows.tolist()]
+            found |= {e["key"]: e for e in self._query(f"key in {part}", names)}
+        if len(found) < len(distinct):
+            raise _Deleted(
+                f"Documents were deleted from {self.collection!r} at {self.address} while it was "
+                "read.",
+                hint="Open the model again.",
+            )
+        return [found[key] for key in keys.tolist()]
 
     def _query(self, expression: str, fields: list[str]) -> list[dict[str, Any]]:
+        present = f"{expression} and {self._present}" if expression else self._present
         with calling(self.address):
-            found = self.client.query(self.collection, filter=expression, output_fields=fields)
+            found = self.client.query(self.collection, filter=present, output_fields=fields)
         return list(found)
 
     def vectors(self, rows: Rows) -> tuple[Floats, csr_array]:
@@ -282,6 +319,12 @@ class MilvusStore:
     def _nearest(self, queries: Queries, k: int, excluded: Rows, by: By, wanted: Filter) -> Best:
         require(by in WEIGHTS, "SearchStore", "by", " or ".join(map(repr, WEIGHTS)), by)
         weights, expression = WEIGHTS[by], self._expression(excluded, wanted)
+        for _ in range(TRIES - 1):
+            with suppress(_Deleted):
+                return self._nearest_now(queries, k, weights, expression)
+        return self._nearest_now(queries, k, weights, expression)
+
+    def _nearest_now(self, queries: Queries, k: int, weights: Weights, expression: str) -> Best:
         Q, k = len(queries.features), min(k, self.count(expression))
         best = Best(np.full((Q, k), -1, np.int64), np.zeros((Q, k)), np.zeros((Q, k)))
         if not (Q and k):
@@ -307,15 +350,15 @@ class MilvusStore:
     ) -> list[Rows]:
         """Rows that may be among the best of each query, in order."""
         found: list[list[int]] = [[] for _ in queries.features]
-        n = min(max(CANDIDATES, 4 * k), MOST)
+        n, present = min(max(CANDIDATES, 4 * k), MOST), f"{expression} and {self._present}"
 
         def look(field: str, data: list[Any], numbers: list[int]) -> None:
             with calling(self.address):
                 hits = self.client.search(
-                    self.collection, data, anns_field=field, limit=n, filter=expression
+                    self.collection, data, anns_field=field, limit=n, filter=present
                 )
             for i, own in zip(numbers, hits, strict=True):
-                found[i] += [hit["row"] for hit in own]
+                found[i] += [hit["key"] for hit in own]
 
         if weights.features:
             numbers = list(range(len(found)))
@@ -330,7 +373,7 @@ class MilvusStore:
             numbers = [i for i, own in enumerate(asked) if own]
             if numbers:
                 look("words", [asked[i] for i in numbers], numbers)
-        return [np.unique(np.array(rows, np.int64)) for rows in found]
+        return [self.keys.to_rows(np.unique(np.array(keys, np.int64))) for keys in found]
 
     @cached_property
     def _by_bits(self) -> bool:
@@ -342,7 +385,7 @@ class MilvusStore:
         """What Milvus must find true of a hit."""
         parts = ["n_words > 0"]
         if len(excluded):
-            parts.append(f"row not in {excluded.tolist()}")
+            parts.append(f"key not in {self.keys.of_rows(excluded).tolist()}")
         if wanted.labels:
             parts.append(label := f"array_contains_any(labels, {_spelled(wanted.labels)})")
             if not self.count(label):

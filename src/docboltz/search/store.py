@@ -19,7 +19,14 @@ from docboltz.files import StrPath
 from docboltz.search.codes import Codes
 from docboltz.search.documents import StoredDocuments
 from docboltz.search.filters import ANY, Filter, StoredFilters, require_known
-from docboltz.search.interface import WEIGHTS, By, checked_mean, checked_rows, forget_milvus
+from docboltz.search.interface import (
+    WEIGHTS,
+    By,
+    checked_mean,
+    checked_number,
+    checked_rows,
+    forget_milvus,
+)
 from docboltz.search.nearest import Best, Queries, nearest, nearest_by_codes, without_own
 from docboltz.search.vectors import Floats, checked_vectors, unit_vectors
 from docboltz.search.words import Rows, WordIndex
@@ -63,6 +70,7 @@ class SearchStore:
             shape = (self.n_documents, self.n_features)
             if opened.files[FEATURES].bytes != 4 * shape[0] * shape[1]:
                 raise STORE.damaged(self.path, f"{FEATURES} is not of {shape[0]:,} documents")
+            self.next_number = checked_number(content["next_number"])
             self.mean = checked_mean(content["mean"], shape[1])
             """What was subtracted from documents, and is from queries: (F,)."""
             self.features: Floats = np.memmap(

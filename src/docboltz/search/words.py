@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from docboltz.corpus.checks import check_structure
+from docboltz.corpus.stored import mapped
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
@@ -266,13 +267,6 @@ def _in_order(counts: csr_array) -> csr_array:
     counts.sum_duplicates()
     counts.eliminate_zeros()
     return counts
-
-
-def mapped(file: Path, dtype: DTypeLike) -> NDArray[Any]:
-    """The numbers of a file that holds nothing else."""
-    if not file.stat().st_size:  # which cannot be mapped
-        return np.empty(0, dtype)
-    return np.asarray(np.memmap(file, dtype, mode="r"))
 
 
 def _partition(starts: NDArray[np.int64], entries: int) -> bool:

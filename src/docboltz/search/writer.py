@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
@@ -14,10 +15,17 @@ from scipy.sparse import csr_array
 from docboltz.bundles import Bundle
 from docboltz.corpus.checks import check_structure
 from docboltz.corpus.document import Document
-from docboltz.errors import InvalidCorpus, require, require_count
+from docboltz.errors import InvalidCorpus, InvalidParameter, require, require_count
 from docboltz.files import StrPath
 from docboltz.search.codes import CODES, CodeWriter
-from docboltz.search.documents import DOCUMENTS, RECORDS, DocumentWriter, StoredDocuments, is_text
+from docboltz.search.documents import (
+    DOCUMENTS,
+    RECORDS,
+    DocumentWriter,
+    StoredDocuments,
+    is_text,
+    next_number,
+)
 from docboltz.search.filters import FILES as FILTER_FILES
 from docboltz.search.filters import FilterWriter, StoredFilters
 from docboltz.search.vectors import Floats, checked_vectors, unit_vectors
@@ -30,7 +38,7 @@ FEATURES = "features.f32"
 STORE = Bundle(
     noun="search index",
     format="docboltz-search",
-    version=5,
+    version=6,
     manifest="store.json",
     files=(FEATURES, CODES, DOCUMENTS, RECORDS, *WORD_FILES.values(), *FILTER_FILES),
     remedy="Build it again with {TextModel.index}.",
@@ -54,6 +62,8 @@ class StoreWriter(ExitStack):
     def __init__(self, folder: Path, n_features: int, n_words: int) -> None:
         super().__init__()
         self._folder, self._sizes, self._n = folder, (n_features, n_words), 0
+        self.next_number = 0
+        """Behind all numbers that are ids."""
         self._features = self.enter_context((folder / FEATURES).open("xb"))
         self._codes = self.enter_context(CodeWriter(folder))
         self._words = self.enter_context(WordWriter(folder, n_words))
@@ -65,6 +75,7 @@ class StoreWriter(ExitStack):
         vectors = checked_block(block, *self._sizes)
         self._add(unit_vectors(vectors, mean), block.counts)
         self._documents.append(block.documents)
+        self.next_number = next_number((d.id for d in block.documents), self.next_number)
         self._filters.append(block.documents)
 
     def copy(
@@ -126,21 +137,43 @@ def build_store(
     """
     for name, size in (("n_features", n_features), ("n_words", n_words)):
         require_count(size, "build_store", name)
-    F, K, center = int(n_features), int(n_words), None
-    if mean is not None:
-        center = checked_vectors(np.asarray(mean)[None], F, "build_store", "mean")[0]
+    F, K = int(n_features), int(n_words)
+    center = checked_center(mean, F)
     with STORE.saving(path) as build, StoreWriter(build.path, F, K) as writer:
         for block in blocks:
             writer.append(block, center)
         n = writer.finish()
         if not n:
-            raise InvalidCorpus(
-                f"There is no document to index, so nothing was written to {path}.",
-                hint="Check that the corpus named is the one you meant.",
-            )
+            raise nothing_to_index(path)
         shift = None if center is None else center.tolist()
         sizes = {"n_documents": n, "n_features": F, "n_words": K}
-        build.publish({**sizes, "model": model, "mean": shift}, guard=guard)
+        about = {"model": model, "mean": shift, "next_number": writer.next_number}
+        build.publish({**sizes, **about}, guard=guard)
+
+
+def checked_center(mean: ArrayLike | None, n_features: int) -> Floats | None:
+    """What to subtract from features, if anything: (F,)."""
+    if mean is None:
+        return None
+    center: Floats = checked_vectors(np.asarray(mean)[None], n_features, "build_store", "mean")[0]
+    return center
+
+
+def nothing_to_index(where: StrPath) -> InvalidCorpus:
+    """An error for a collection without documents."""
+    return InvalidCorpus(
+        f"There is no document to index, so nothing was written to {os.fspath(where)}.",
+        hint="Check that the corpus named is the one you meant.",
+    )
+
+
+def nothing_left() -> InvalidParameter:
+    """An error for deleting everything."""
+    return InvalidParameter(
+        "No document would be left to search.",
+        hint="Give others with {TextModel.index} instead.",
+        settings=("TextModel.index",),
+    )
 
 
 def checked_block(block: Block, n_features: int, n_words: int) -> Floats:
