@@ -1,7 +1,7 @@
 """How many frames a second the explorer's map has while it is dragged and zoomed.
 
     python benchmarks/frames.py MODEL --points 10000 100000 1000000
-    python benchmarks/frames.py MODEL --points 1000000 --hardware    # on a machine with a graphics card
+    python benchmarks/frames.py MODEL --points 1000000 --hardware    # with a graphics card
 
 MODEL has a map. Its page is opened in Chromium as `docboltz explore` gives it, with points of the
 benchmark's own in place of those of the map; a pointer drags the map in circles and a wheel zooms
