@@ -16,16 +16,32 @@ import stat
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from docboltz.errors import InvalidCorpus, InvalidParameter
 
 StrPath = str | os.PathLike[str]
 
+BUFFER = 1 << 16
+"""Bytes that are read at a time."""
 LARGEST_JSON = 1 << 28
 """Bytes of JSON that docboltz wrote; a vocabulary of a million words takes a tenth of it."""
+LARGEST_TEXT = 1 << 28
+"""Bytes of a list that somebody made, of ids say: ten million of them."""
+_OTHER_KINDS = (
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+    (stat.S_ISLNK, "a link"),
+)
+
+
+class NotAFile(OSError):
+    """A pipe, a device or a folder where a file should be."""
 
 
 @contextmanager
@@ -92,20 +108,60 @@ def sha256(path: Path) -> str:
 def open_file(path: StrPath, *, follow: bool = True) -> io.BufferedReader:
     """Open a file to read; OSError for anything else, and for a link that is not to be followed.
 
-    A pipe would wait for ever and a device never end. Which it is, is asked of what was opened, not
-    of what had the name before; and without waiting, which opening a pipe does.
+    A pipe would wait for ever and a device never end. The first look leaves these alone. What was
+    opened is looked at again, as it may have changed since, and opened without waiting for the same
+    reason.
     """
     flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
     if not follow:
         flags |= getattr(os, "O_NOFOLLOW", 0)
     try:
+        _require_regular(os.stat(path, follow_symlinks=follow), path)
         descriptor = os.open(path, flags)
     except ValueError as error:  # a name with NUL
         raise OSError(errno.EINVAL, str(error), os.fspath(path)) from error
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+    try:
+        _require_regular(os.fstat(descriptor), path)
+        return os.fdopen(descriptor, "rb", BUFFER)
+    except BaseException:
         os.close(descriptor)
-        raise OSError(errno.EINVAL, "not a file", os.fspath(path))
-    return os.fdopen(descriptor, "rb")
+        raise
+
+
+def _require_regular(status: os.stat_result, path: StrPath) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        what = next((what for test, what in _OTHER_KINDS if test(status.st_mode)), "no file")
+        reason = f"it is {what}, and only files are opened"
+        raise NotAFile(errno.EINVAL, reason, os.fspath(path))
+
+
+def standard_input() -> io.BufferedReader:
+    """The bytes of standard input, which stays open."""
+    if sys.stdin is None or sys.stdin.closed:
+        raise InvalidCorpus("Standard input is closed.", hint="Name a file instead of '-'.")
+    with suppress(OSError, ValueError):  # where a program left it so, no data would be its end
+        os.set_blocking(sys.stdin.fileno(), True)
+    return cast(io.BufferedReader, sys.stdin.buffer)
+
+
+def read_text(path: StrPath, what: str) -> str:
+    """The text of a file that an option names; "-" is standard input, and `what` it holds."""
+    typed = os.fspath(path) == "-"
+    try:
+        with nullcontext(standard_input()) if typed else open_file(path) as stream:
+            data = stream.read(LARGEST_TEXT + 1)
+        if len(data) <= LARGEST_TEXT:
+            return data.decode("utf-8-sig")
+        reason = f"there are more than {LARGEST_TEXT >> 20} MB"
+    except UnicodeDecodeError as error:
+        reason = f"not UTF-8, {error.reason} at byte {error.start}"
+    except OSError as error:
+        reason = error.strerror or str(error)
+    where = "standard input" if typed else os.fspath(path)
+    raise InvalidCorpus(
+        f"The {what} in {where} could not be read: {reason}.",
+        hint="They have to be in a text file, in UTF-8, one a line.",
+    )
 
 
 def read_file(path: StrPath, most: int = LARGEST_JSON, *, follow: bool = True) -> bytes:

@@ -1,5 +1,8 @@
 """docboltz search, similar and index."""
 
+import io
+import sys
+
 import numpy as np
 import pytest
 
@@ -164,9 +167,12 @@ def test_a_collection_is_kept_filtered_added_to_and_taken_from(
     assert "No document has the id 'new-4'" in docboltz("delete", model, "new-4").complaint
     assert "Name the ids" in docboltz("delete", model).complaint
     (tmp_path / "ids.txt").write_bytes(b"\xff")
-    assert (
-        "It has to be UTF-8" in docboltz("delete", model, "--file", tmp_path / "ids.txt").complaint
-    )
+    assert "not UTF-8" in docboltz("delete", model, "--file", tmp_path / "ids.txt").complaint
     hits = docboltz("search", model, "moon", "-k", 99, "--json").json
     assert len(hits) == N_DOCUMENTS - 1
     assert "1 document" not in docboltz("topics", model).err
+
+
+def test_ids_to_delete_come_from_standard_input(docboltz, model, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"sport-1\r\nsport-2\n")))
+    assert docboltz("delete", model, "--file", "-", "--json").json["deleted"] == 2

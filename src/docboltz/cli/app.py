@@ -105,7 +105,8 @@ def _run(arguments: list[str]) -> int:
     except (MemoryError, RecursionError, RuntimeError) as error:
         if not _is_lack_of_memory(error):
             raise
-        _complain(f"there is not enough memory for this: {error or 'none is left'}.")
+        asked = f" ({said})" if (said := str(error).strip().rstrip(".")) else ""
+        _complain(f"there is not enough memory for this{asked}. Ask for less at a time.")
     return 2
 
 

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import io
 import os
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from functools import partial
 from itertools import chain, groupby, islice
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from docboltz.corpus.columns import ColumnChoice
 from docboltz.corpus.decoding import (
@@ -31,7 +29,7 @@ from docboltz.corpus.decoding import (
 )
 from docboltz.corpus.document import Document
 from docboltz.corpus.frames import check_texts, is_frame, read_frame, read_texts
-from docboltz.corpus.locations import BUFFER, LocalPath, Location, NotAFile, Unreachable
+from docboltz.corpus.locations import LocalPath, Location, Unreachable
 from docboltz.corpus.naming import named, spelled
 from docboltz.corpus.read_options import Format, ReadOptions
 from docboltz.corpus.report import ReadAs, ReadReport
@@ -40,6 +38,7 @@ from docboltz.corpus.sources import Source, find_locations, find_sources
 from docboltz.corpus.tables import read_table
 from docboltz.corpus.taken_ids import TakenIds
 from docboltz.errors import InvalidCorpus, NoDocuments, shown
+from docboltz.files import BUFFER, NotAFile, standard_input
 from docboltz.progress import printable
 
 PART_FILES = 1000
@@ -333,12 +332,7 @@ class _Files:
                 hint="Write it to a file, or keep its documents in a list.",
             )
         self._stdin_used = True
-        if sys.stdin is None or sys.stdin.closed:
-            raise InvalidCorpus("Standard input is closed.", hint="Name a file instead of '-'.")
-        with suppress(OSError, ValueError):  # where a program left it so, no data would be its end
-            os.set_blocking(sys.stdin.fileno(), True)
-        stdin = cast(io.BufferedReader, sys.stdin.buffer)
-        return io.BufferedReader(_Unclosed(stdin), BUFFER)
+        return io.BufferedReader(_Unclosed(standard_input()), BUFFER)
 
     def _packing(self, source: Source, stream: io.BufferedReader) -> str:
         """How a source is compressed: its name tells, and standard input has none."""
