@@ -153,7 +153,7 @@ def test_a_list_that_is_too_long_is_refused(
 ) -> None:
     monkeypatch.setattr("docboltz.files.LARGEST_TEXT", 1 << 20)
     endless(tmp_path / "list")
-    with pytest.raises(InvalidCorpus, match="The ids in .* there are more than 1 MB"):
+    with pytest.raises(InvalidCorpus, match=r"The ids in .* there are more than 1 MB"):
         read_text(tmp_path / "list", "ids")
 
 
