@@ -15,8 +15,10 @@ import secrets
 import stat
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from fnmatch import fnmatch
+from glob import has_magic
 from pathlib import Path
 from typing import Any, cast
 
@@ -183,7 +185,10 @@ def parse_json(data: bytes) -> Any:
 
 
 def require_apart(out: StrPath, read: Iterable[StrPath | None]) -> None:
-    """Refuse to write what is read, by whatever name, or into a folder that is read."""
+    """Refuse to write what is read, by whatever name, or into a folder that is read.
+
+    Nor what a pattern that is read, such as *.csv, would match: it would be read the next time.
+    """
     target = Path(out)
     for given in read:
         if given is None:
@@ -200,9 +205,28 @@ def require_apart(out: StrPath, read: Iterable[StrPath | None]) -> None:
             where = f"{target} is in {source}, which is read"
         elif target.is_dir() and other.is_relative_to(own):
             where = f"{source}, which is read, is in {target}"
+        elif has_magic(os.fspath(given)) and not source.exists() and _is_matched(own, other):
+            where = f"{target} would be read the next time, as {source} matches it"
         else:
             continue
         raise InvalidParameter(f"{where}: nothing was written.", hint="Name another place.")
+
+
+def _is_matched(path: Path, pattern: Path) -> bool:
+    """Tell whether a pattern stands for a path, or for a folder it is in."""
+    return any(_matches(each.parts, pattern.parts) for each in (path, *path.parents))
+
+
+def _matches(path: Sequence[str], pattern: Sequence[str]) -> bool:
+    """Tell whether `glob` would find a path by a pattern, both in parts."""
+    if not (path and pattern):
+        return not path and all(part == "**" for part in pattern)
+    first, rest = pattern[0], pattern[1:]
+    hidden = path[0].startswith(".") and not first.startswith(".")
+    if first == "**":
+        return _matches(path, rest) or (not hidden and _matches(path[1:], pattern))
+    fits = path[0] == first or (fnmatch(path[0], first) and not hidden)
+    return fits and _matches(path[1:], rest)
 
 
 def digest(value: Any) -> str:

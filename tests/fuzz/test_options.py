@@ -85,7 +85,7 @@ ARGUMENTS = {
     "search": ["MODEL", "goal"],
     "similar": ["MODEL", "sport-1"],
     "words": ["MODEL", "goal"],
-    "transform": ["MODEL", "CORPUS", "--out", "NEW.csv", "-q"],
+    "transform": ["MODEL", "CORPUS", "--out", "NEW.csv", "--replace", "-q"],
     "index": ["MODEL", "CORPUS", "-q"],
     "delete": ["MODEL", "nobody"],
 }

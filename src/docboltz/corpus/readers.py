@@ -34,7 +34,7 @@ from docboltz.corpus.naming import named, spelled
 from docboltz.corpus.read_options import Format, ReadOptions
 from docboltz.corpus.report import ReadAs, ReadReport
 from docboltz.corpus.rows import Row, TableFile
-from docboltz.corpus.sources import Source, find_locations, find_sources
+from docboltz.corpus.sources import Source, find_locations, find_sources, local_patterns
 from docboltz.corpus.tables import read_table
 from docboltz.corpus.taken_ids import TakenIds
 from docboltz.errors import InvalidCorpus, NoDocuments, shown
@@ -58,6 +58,7 @@ class Documents:
         options: ReadOptions,
         read_with: Callable[[ReadOptions], Documents] | None = None,
         locations: Sequence[Location | None] = (),
+        patterns: Sequence[Path] = (),
         parts: Callable[[], list[Part]] | None = None,
         tables: Callable[[], list[Part]] | None = None,
     ) -> None:
@@ -70,6 +71,7 @@ class Documents:
         self._name = name
         self._rows = rows
         self._read_with = read_with
+        self._patterns = patterns
         self._parts = parts
         self._tables = tables
         self._asked: Documents | None = None
@@ -89,8 +91,12 @@ class Documents:
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """Those of them that are on this machine, where somebody might write over them."""
-        return tuple(Path(where.path) for where in self.locations if isinstance(where, LocalPath))
+        """Those of them that are on this machine, where somebody might write over them.
+
+        And patterns, such as *.csv, that they were found by.
+        """
+        local = (Path(where.path) for where in self.locations if isinstance(where, LocalPath))
+        return (*local, *self._patterns)
 
     def completed(self, saved: ReadOptions) -> Documents:
         """The same source, read by saved options where nothing else was asked for."""
@@ -219,7 +225,8 @@ def read(
     files = _Files(locations, choice)
     more = f" and {len(given) - 1:,} more" if len(given) > 1 else ""
     name, by_file = f"{shown(given[0])}{more}", (files.parts, files.tables)
-    return Documents(name, files.rows, choice.options, read_with, locations, *by_file)
+    how = choice.options, read_with, locations, local_patterns(given)
+    return Documents(name, files.rows, *how, *by_file)
 
 
 def as_documents(texts: Any, owner: str, saved: ReadOptions | None = None) -> Documents:
