@@ -18,7 +18,7 @@ from docboltz.errors import InvalidParameter, require, require_count
 from docboltz.files import StrPath
 from docboltz.search.codes import Codes
 from docboltz.search.documents import StoredDocuments
-from docboltz.search.filters import ANY, Filter, StoredFilters, require_known
+from docboltz.search.filters import ANY, Filter, StoredFilters, require_dates, require_known
 from docboltz.search.interface import WEIGHTS, By, checked_mean, checked_rows, forget_milvus
 from docboltz.search.nearest import Best, Queries, nearest, nearest_by_codes, without_own
 from docboltz.search.vectors import Floats, checked_vectors, unit_vectors
@@ -215,6 +215,7 @@ class SearchStore:
                 known = self.filters.known_labels
                 left_out = np.union1d(left_out, self.filters.rows_without(wanted))
             require_known(wanted.labels, known)
+            require_dates(wanted, self.filters.dated)
         try:
             with STORE.trusting(self.path):
                 X = np.asarray(self.features)
