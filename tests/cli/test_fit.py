@@ -296,7 +296,7 @@ def test_the_same_command_goes_on_after_an_interrupt(
     assert docboltz("search", tmp_path / "model", "players").code == 0
     again = docboltz(*command, "--out", tmp_path / "model")
     assert again.code == 0
-    assert f"There is a checkpoint in {tmp_path / 'model.checkpoint'}: going on." in again.err
+    assert f"Going on from the checkpoint in {tmp_path / 'model.checkpoint'}." in again.err
     assert not (tmp_path / "model.checkpoint").exists()
     assert docboltz(*command, "--out", tmp_path / "at-once").code == 0
     one, other = (TextModel.open(tmp_path / name).estimator for name in ("model", "at-once"))
@@ -308,10 +308,16 @@ def test_other_settings_do_not_go_on_from_a_checkpoint(docboltz, corpus, tmp_pat
         interrupt_update(patch, 7)
         docboltz("fit", corpus, "--out", tmp_path / "model", *SMALL)
     more = ("--units", "5", "--updates", "20", "--min-df", "1")
-    complaint = docboltz("fit", corpus, "--out", tmp_path / "model", "-q", *more).complaint
-    assert "other settings or documents (n_components)" in complaint
-    assert "add --restart to start anew" in complaint
     out = tmp_path / "model"
+    refused = docboltz("fit", corpus, "--out", out, *more)
+    assert "Going on" not in refused.err
+    said = "other settings or documents. Not the same: --units. Give what it was begun with"
+    assert said in refused.err
+    complaint = docboltz("fit", corpus, "--out", out, "-q", *SMALL, "--recipe", "full").complaint
+    assert "Not the same: --recipe; --updates; --validation. Give" in complaint
+    complaint = docboltz("fit", corpus, "--out", out, "-q", *SMALL, "--no-stem").complaint
+    assert "Not the same: the documents, or what counts as a word. Give" in complaint
+    assert "add --restart to start anew" in complaint
     assert docboltz("fit", corpus, "--out", out, "-q", *more, "--restart").code == 0
     assert len(TextModel.open(out).estimator.components_) == 5
     assert not (tmp_path / "model.checkpoint").exists()

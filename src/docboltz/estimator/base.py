@@ -169,6 +169,8 @@ class TopicModel(
         if checkpoint is not None and left is not None:
             with CHECKPOINT.trusting(checkpoint.path):
                 course.restore(*left)
+            if self.verbose and together.rank == 0:
+                remark(f"Going on from the checkpoint in {checkpoint.path}.")
         return course, checkpoint
 
     def partial_fit(self, X: ArrayLike, y: object = None) -> Self:
