@@ -124,7 +124,7 @@ def open_file(path: StrPath, *, follow: bool = True) -> io.BufferedReader:
         raise OSError(errno.EINVAL, str(error), os.fspath(path)) from error
     try:
         _require_regular(os.fstat(descriptor), path)
-        return os.fdopen(descriptor, "rb", BUFFER)
+        return io.BufferedReader(io.FileIO(descriptor), BUFFER)
     except BaseException:
         os.close(descriptor)
         raise

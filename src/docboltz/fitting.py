@@ -346,7 +346,8 @@ def _require_space(out: Path, n_documents: int, n_words: int, n_units: int) -> N
     needed = 15 * weights + features + KEPT_CHARACTERS // 4 * n_documents
     if disk.total and disk.free < needed:  # what is no disk, like /proc, has no room at all
         raise InvalidParameter(
-            f"Cannot save a model to {out}: it takes about {needed / 1e6:,.0f} MB and the disk has "
-            f"{disk.free / 1e6:,.0f} MB left.",
-            hint="Free some space or name a folder on another disk.",
+            f"Cannot save a model to {out}: with {n_units:,} units it takes about "
+            f"{needed / 1e9:,.1f} GB and the disk has {disk.free / 1e9:,.1f} GB left.",
+            hint="Lower {units}, free some space or name a folder on another disk.",
+            settings=("units",),
         )
