@@ -11,14 +11,17 @@ import hashlib
 import io
 import json
 import os
+import platform
 import secrets
+import shutil
 import stat
 import sys
 import tempfile
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from fnmatch import fnmatch
-from glob import has_magic
+from glob import escape, has_magic
 from pathlib import Path
 from typing import Any, cast
 
@@ -32,6 +35,8 @@ LARGEST_JSON = 1 << 28
 """Bytes of JSON that docboltz wrote; a vocabulary of a million words takes a tenth of it."""
 LARGEST_TEXT = 1 << 28
 """Bytes of a list that somebody made, of ids say: ten million of them."""
+JUST_MADE = 60.0
+"""Seconds."""
 _OTHER_KINDS = (
     (stat.S_ISFIFO, "a pipe"),
     (stat.S_ISSOCK, "a socket"),
@@ -227,6 +232,43 @@ def _matches(path: Sequence[str], pattern: Sequence[str]) -> bool:
         return _matches(path, rest) or (not hidden and _matches(path[1:], pattern))
     fits = path[0] == first or (fnmatch(path[0], first) and not hidden)
     return fits and _matches(path[1:], rest)
+
+
+@contextmanager
+def temporary_folder(name: str, place: Path | None = None) -> Iterator[Path]:
+    """A new folder in `place`, removed in the end; with those that killed processes have left.
+
+    A process holds its folder by a lock, which ends with it however that happens. Machines that
+    share a disk may not see each other's locks: each looks at its own folders.
+    """
+    prefix = f"{name}-{platform.node()}-"
+    for left in Path(place or tempfile.gettempdir()).glob(f"{escape(prefix)}*"):
+        with suppress(OSError), _held(left) as abandoned:
+            # One that was made this moment may not be held yet.
+            if abandoned and time.time() - left.stat().st_mtime > JUST_MADE:
+                shutil.rmtree(left, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=prefix, dir=place) as made, _held(Path(made)):
+        yield Path(made)
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[bool]:
+    """Hold a folder, as long as this process lives; False if it is held already."""
+    try:
+        import fcntl
+    except ImportError:  # Windows removes nothing that was left
+        yield False
+        return
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            free = True
+        except OSError:  # another's, or on a disk without locks
+            free = False
+        yield free
+    finally:
+        os.close(descriptor)
 
 
 def digest(value: Any) -> str:
