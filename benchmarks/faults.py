@@ -138,7 +138,7 @@ def writers() -> list[Writer]:
                                  "density", "--updates", "6", *SMALL), of_model),
         Writer("index", with_files("index", "@model", "@new.jsonl", "--quiet"), of_store),
         Writer("transform", with_files("transform", "@model", "@new.jsonl", "--quiet", "--out",
-                                       "@features.parquet"), of_features),
+                                       "@features.parquet", "--replace"), of_features),
         Writer("compare", with_files("compare", "@new.jsonl", "--out", "@compare", "--models",
                                      "lsi,tfidf", *SMALL), of_records),
     ]  # fmt: skip

@@ -112,7 +112,7 @@ def test_an_old_file_stays_until_the_new_one_is_whole(text_model, tmp_path, monk
 
     monkeypatch.setattr(np.lib.format, "write_array_header_1_0", fail)
     with pytest.raises(OSError, match="No space left"):
-        text_model.save_features(DOCUMENTS, file)
+        text_model.save_features(DOCUMENTS, file, replace=True)
     assert file.read_text() == "old"
     assert list(tmp_path.iterdir()) == [file]
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from docboltz.errors import InvalidCorpus
-from docboltz.files import cache_folder, folder_above, replacing, sha256
+from docboltz.files import cache_folder, folder_above, replacing, sha256, temporary_folder
 
 
 def test_the_environment_names_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,3 +57,41 @@ def test_the_nearest_folder_above_is_one_that_is_there(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for path in ("new", "new/model", "file/model"):
         assert folder_above(tmp_path / path) == tmp_path
+
+
+HOLDING = """
+import sys, time
+from pathlib import Path
+from docboltz.files import temporary_folder
+with temporary_folder("docboltz-reading", Path(sys.argv[1])) as folder:
+    (folder / "0").write_text("gigabytes")
+    print(folder, flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="nothing is removed there")
+def test_the_folder_of_a_killed_process_is_removed_and_no_other(tmp_path: Path) -> None:
+    processes = [
+        subprocess.Popen([sys.executable, "-c", HOLDING, tmp_path], stdout=subprocess.PIPE)
+        for _ in range(2)
+    ]
+    live, dead = (Path(p.stdout.readline().decode().strip()) for p in processes if p.stdout)
+    processes[1].kill()
+    processes[1].wait()
+    other = tmp_path / "docboltz-reading-another-machine-0123"
+    linked = tmp_path / f"{dead.name}-linked"
+    other.mkdir()
+    linked.symlink_to(other)
+    for folder in (live, dead, other):
+        os.utime(folder, (0, 0))
+    try:
+        with temporary_folder("docboltz-reading", tmp_path) as own:
+            assert sorted(tmp_path.iterdir()) == sorted([live, own, other, linked])
+            with temporary_folder("docboltz-reading", tmp_path):
+                assert own.exists()
+        assert sorted(tmp_path.iterdir()) == sorted([live, other, linked])
+    finally:
+        processes[0].kill()
+        processes[0].communicate()
+        processes[1].communicate()

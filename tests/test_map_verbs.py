@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import shutil
 import subprocess
 import sys
 
@@ -243,3 +244,16 @@ def test_who_asks_for_a_known_map_waits_for_no_library(mapped):
         [sys.executable, "-c", asked, mapped.path], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == ""
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 7.0])
+def test_features_that_were_changed_make_no_map(model, monkeypatch, value):
+    """Fuzzing met a matrix without eigenvectors."""
+    monkeypatch.setattr("docboltz.search.store.CHECKED_BYTES", 0)  # as in a large collection
+    shutil.rmtree(model.path / "map")
+    (file,) = model.path.glob("search/build-*/features.f32")
+    features = np.fromfile(file, "<f4")
+    features[5] = value
+    file.write_bytes(features.tobytes())
+    with pytest.raises(InvalidModelFile, match="features are not unit vectors"):
+        docboltz.open(model.path).map()

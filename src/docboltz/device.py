@@ -47,14 +47,14 @@ def _do_without_lost_threads() -> None:
         _process = os.getpid()
 
 
-def require_memory(n_bytes: int, owner: str, name: str) -> None:
-    """Refuse, before anything is allocated, what no memory of this machine could hold."""
+def require_memory(bytes_each: int, n: int, owner: str, name: str) -> None:
+    """Refuse, before anything is allocated, more of something than this machine could hold."""
     try:
         most = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):  # Windows does not say
         return
-    expected = f"small enough for the {most / 1e9:,.0f} GB of memory of this machine"
-    require(n_bytes <= most, owner, name, expected, f"what takes {n_bytes / 1e9:,.0f} GB")
+    expected = f"at most {most // bytes_each:,}, by the {most / 1e9:,.0f} GB of memory here"
+    require(n * bytes_each <= most, owner, name, expected, n)
 
 
 def random_state_of(value: Any, owner: str) -> np.random.RandomState:

@@ -41,6 +41,7 @@ def save_features(
     *,
     wide: bool,
     spreadsheet: bool = False,
+    replace: bool = False,
     inference: Inference | None,
     verbose: bool,
     metadata: dict[bytes, bytes] | None = None,
@@ -51,8 +52,8 @@ def save_features(
     Parquet holds id, labels, n_words, topic, probability and features, these as one column of lists
     or, if `wide`, as a column each; CSV the same with a column for each feature; .npy the features
     alone, float32. For a `spreadsheet`, ids and labels in a CSV that it would take for formulas
-    have a ' before them. A Parquet file carries the `metadata`.
-    `n_jobs` is as in `count`.
+    have a ' before them. A file that is there is left alone unless `replace` is set. A Parquet file
+    carries the `metadata`. `n_jobs` is as in `count`.
     """
     write = writer_of(out, wide=wide, spreadsheet=spreadsheet, metadata=metadata)
     known = inference in (None, "fast", "mean_field")
@@ -66,6 +67,12 @@ def save_features(
         )
     stream = as_documents(documents, "TextModel.save_features", model.reading)
     require_apart(out, [*stream.paths, model.path])
+    if out.is_file() and not replace:
+        raise InvalidParameter(
+            f"There is a file {out} already.",
+            hint="Name another one, or add {replace=True}.",
+            settings=("replace=True",),
+        )
     how: dict[str, Any] = {"analysis": model.analysis, "vocabulary": model.vocabulary}
     how["n_jobs"] = n_jobs
     # A place that cannot be written is found before the work.
@@ -104,13 +111,24 @@ def writer_of(
     if out.suffix not in kinds:
         known = ", ".join(kinds)
         raise InvalidParameter(f"Features are written as {known}. Got {out.name!r} instead.")
-    fits = not wide or out.suffix == ".parquet"
-    expected = f"left out for a {out.suffix} file, which has a column for each feature anyway"
-    require(fits, "save_features", "wide", expected, wide)
-    fits = not spreadsheet or out.suffix == ".csv"
-    expected = f"left out for a {out.suffix} file, which holds no formulas"
-    require(fits, "save_features", "spreadsheet", expected, spreadsheet)
+    if wide and out.suffix != ".parquet":
+        raise InvalidParameter(
+            f"A {out.suffix} file has a column for each feature anyway.",
+            hint="Leave out {wide=True}, or write a .parquet file.",
+            settings=("wide=True",),
+        )
+    if spreadsheet and out.suffix != ".csv":
+        raise formulas_are_for_csv(out.suffix)
     return kinds[out.suffix]
+
+
+def formulas_are_for_csv(suffix: str) -> InvalidParameter:
+    """An error for a file that no spreadsheet computes."""
+    return InvalidParameter(
+        f"A {suffix} file holds no formulas.",
+        hint="Leave out {spreadsheet=True}, or write a .csv file.",
+        settings=("spreadsheet=True",),
+    )
 
 
 def _names(n_features: int) -> list[str]:

@@ -11,21 +11,44 @@ import hashlib
 import io
 import json
 import os
+import platform
 import secrets
+import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from fnmatch import fnmatch
+from glob import escape, has_magic
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from docboltz.errors import InvalidCorpus, InvalidParameter
 
 StrPath = str | os.PathLike[str]
 
+BUFFER = 1 << 16
+"""Bytes that are read at a time."""
 LARGEST_JSON = 1 << 28
 """Bytes of JSON that docboltz wrote; a vocabulary of a million words takes a tenth of it."""
+LARGEST_TEXT = 1 << 28
+"""Bytes of a list that somebody made, of ids say: ten million of them."""
+JUST_MADE = 60.0
+"""Seconds."""
+_OTHER_KINDS = (
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+    (stat.S_ISLNK, "a link"),
+)
+
+
+class NotAFile(OSError):
+    """A pipe, a device or a folder where a file should be."""
 
 
 @contextmanager
@@ -92,20 +115,60 @@ def sha256(path: Path) -> str:
 def open_file(path: StrPath, *, follow: bool = True) -> io.BufferedReader:
     """Open a file to read; OSError for anything else, and for a link that is not to be followed.
 
-    A pipe would wait for ever and a device never end. Which it is, is asked of what was opened, not
-    of what had the name before; and without waiting, which opening a pipe does.
+    A pipe would wait for ever and a device never end. The first look leaves these alone. What was
+    opened is looked at again, as it may have changed since, and opened without waiting for the same
+    reason.
     """
     flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
     if not follow:
         flags |= getattr(os, "O_NOFOLLOW", 0)
     try:
+        _require_regular(os.stat(path, follow_symlinks=follow), path)
         descriptor = os.open(path, flags)
     except ValueError as error:  # a name with NUL
         raise OSError(errno.EINVAL, str(error), os.fspath(path)) from error
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+    try:
+        _require_regular(os.fstat(descriptor), path)
+        return io.BufferedReader(io.FileIO(descriptor), BUFFER)
+    except BaseException:
         os.close(descriptor)
-        raise OSError(errno.EINVAL, "not a file", os.fspath(path))
-    return os.fdopen(descriptor, "rb")
+        raise
+
+
+def _require_regular(status: os.stat_result, path: StrPath) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        what = next((what for test, what in _OTHER_KINDS if test(status.st_mode)), "no file")
+        reason = f"it is {what}, and only files are opened"
+        raise NotAFile(errno.EINVAL, reason, os.fspath(path))
+
+
+def standard_input() -> io.BufferedReader:
+    """The bytes of standard input, which stays open."""
+    if sys.stdin is None or sys.stdin.closed:
+        raise InvalidCorpus("Standard input is closed.", hint="Name a file instead of '-'.")
+    with suppress(OSError, ValueError):  # where a program left it so, no data would be its end
+        os.set_blocking(sys.stdin.fileno(), True)
+    return cast(io.BufferedReader, sys.stdin.buffer)
+
+
+def read_text(path: StrPath, what: str) -> str:
+    """The text of a file that an option names; "-" is standard input, and `what` it holds."""
+    typed = os.fspath(path) == "-"
+    try:
+        with nullcontext(standard_input()) if typed else open_file(path) as stream:
+            data = stream.read(LARGEST_TEXT + 1)
+        if len(data) <= LARGEST_TEXT:
+            return data.decode("utf-8-sig")
+        reason = f"there are more than {LARGEST_TEXT >> 20} MB"
+    except UnicodeDecodeError as error:
+        reason = f"not UTF-8, {error.reason} at byte {error.start}"
+    except OSError as error:
+        reason = error.strerror or str(error)
+    where = "standard input" if typed else os.fspath(path)
+    raise InvalidCorpus(
+        f"The {what} in {where} could not be read: {reason}.",
+        hint="They have to be in a text file, in UTF-8, one a line.",
+    )
 
 
 def read_file(path: StrPath, most: int = LARGEST_JSON, *, follow: bool = True) -> bytes:
@@ -127,7 +190,10 @@ def parse_json(data: bytes) -> Any:
 
 
 def require_apart(out: StrPath, read: Iterable[StrPath | None]) -> None:
-    """Refuse to write what is read, by whatever name, or into a folder that is read."""
+    """Refuse to write what is read, by whatever name, or into a folder that is read.
+
+    Nor what a pattern that is read, such as *.csv, would match: it would be read the next time.
+    """
     target = Path(out)
     for given in read:
         if given is None:
@@ -144,9 +210,65 @@ def require_apart(out: StrPath, read: Iterable[StrPath | None]) -> None:
             where = f"{target} is in {source}, which is read"
         elif target.is_dir() and other.is_relative_to(own):
             where = f"{source}, which is read, is in {target}"
+        elif has_magic(os.fspath(given)) and not source.exists() and _is_matched(own, other):
+            where = f"{target} would be read the next time, as {source} matches it"
         else:
             continue
         raise InvalidParameter(f"{where}: nothing was written.", hint="Name another place.")
+
+
+def _is_matched(path: Path, pattern: Path) -> bool:
+    """Tell whether a pattern stands for a path, or for a folder it is in."""
+    return any(_matches(each.parts, pattern.parts) for each in (path, *path.parents))
+
+
+def _matches(path: Sequence[str], pattern: Sequence[str]) -> bool:
+    """Tell whether `glob` would find a path by a pattern, both in parts."""
+    if not (path and pattern):
+        return not path and all(part == "**" for part in pattern)
+    first, rest = pattern[0], pattern[1:]
+    hidden = path[0].startswith(".") and not first.startswith(".")
+    if first == "**":
+        return _matches(path, rest) or (not hidden and _matches(path[1:], pattern))
+    fits = path[0] == first or (fnmatch(path[0], first) and not hidden)
+    return fits and _matches(path[1:], rest)
+
+
+@contextmanager
+def temporary_folder(name: str, place: Path | None = None) -> Iterator[Path]:
+    """A new folder in `place`, removed in the end; with those that killed processes have left.
+
+    A process holds its folder by a lock, which ends with it however that happens. Machines that
+    share a disk may not see each other's locks: each looks at its own folders.
+    """
+    prefix = f"{name}-{platform.node()}-"
+    for left in Path(place or tempfile.gettempdir()).glob(f"{escape(prefix)}*"):
+        with suppress(OSError), _held(left) as abandoned:
+            # One that was made this moment may not be held yet.
+            if abandoned and time.time() - left.stat().st_mtime > JUST_MADE:
+                shutil.rmtree(left, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=prefix, dir=place) as made, _held(Path(made)):
+        yield Path(made)
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[bool]:
+    """Hold a folder, as long as this process lives; False if it is held already."""
+    try:
+        import fcntl
+    except ImportError:  # Windows removes nothing that was left
+        yield False
+        return
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            free = True
+        except OSError:  # another's, or on a disk without locks
+            free = False
+        yield free
+    finally:
+        os.close(descriptor)
 
 
 def digest(value: Any) -> str:

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace as replaced
+from itertools import chain
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -68,6 +69,13 @@ Made = TypeVar("Made", bound="TextModel")
 
 KEPT_WORDS = 20
 """Of each unit, to show."""
+GIVEN_BY = {
+    "n_components": ("units",),
+    "pretraining": ("recipe", "updates"),
+    "finetuning": ("recipe", "updates"),
+    "model": ("estimator",),
+}
+"""Parameters of `fit` that decide on those of a run which have other names."""
 
 
 class TrainingInterrupted(KeyboardInterrupt):
@@ -100,8 +108,6 @@ def fit(
     if out is not None:
         checkpoint = prepare_folder(out, stream.paths, replace=replace, restart=restart)
         estimator.set_params(checkpoint=checkpoint)
-        if verbose and CHECKPOINT.exists(checkpoint):
-            remark(f"There is a checkpoint in {checkpoint}: going on.")
     guess = LanguageGuess()
     with Texts(out) as texts, counts_folder(out) as counts:
 
@@ -316,11 +322,17 @@ def _train(model: TopicModel, corpus: Corpus) -> tuple[Checkpoint | None, BaseEx
 
 def other_training(model: TopicModel, error: OtherRun) -> InvalidParameter:
     """An error for a checkpoint that the model cannot go on from, in words of fitting."""
+    settings = dict.fromkeys(chain(*(GIVEN_BY.get(name, (name,)) for name in error.changed)))
+    settings.pop("documents", None)
+    spelled = [f"{{{name}}}" for name in settings]
+    if "documents" in error.changed:
+        spelled.append("the documents, or what counts as a word")
     return InvalidParameter(
         f"{model.checkpoint} holds the state of an interrupted training with other settings "
-        f"or documents ({', '.join(error.changed)}).",
-        hint="Give the settings it was begun with to go on, or add {restart=True} to start anew.",
-        settings=("restart=True",),
+        "or documents.",
+        hint=f"Not the same: {'; '.join(spelled)}. Give what it was begun with to go on, or add "
+        "{restart=True} to start anew.",
+        settings=(*settings, "restart=True"),
     )
 
 
@@ -334,7 +346,8 @@ def _require_space(out: Path, n_documents: int, n_words: int, n_units: int) -> N
     needed = 15 * weights + features + KEPT_CHARACTERS // 4 * n_documents
     if disk.total and disk.free < needed:  # what is no disk, like /proc, has no room at all
         raise InvalidParameter(
-            f"Cannot save a model to {out}: it takes about {needed / 1e6:,.0f} MB and the disk has "
-            f"{disk.free / 1e6:,.0f} MB left.",
-            hint="Free some space or name a folder on another disk.",
+            f"Cannot save a model to {out}: with {n_units:,} units it takes about "
+            f"{needed / 1e9:,.1f} GB and the disk has {disk.free / 1e9:,.1f} GB left.",
+            hint="Lower {units}, free some space or name a folder on another disk.",
+            settings=("units",),
         )

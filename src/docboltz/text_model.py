@@ -238,6 +238,7 @@ class TextModel(Explaining, MapVerbs):
         *,
         wide: bool = False,
         spreadsheet: bool = False,
+        replace: bool = False,
         inference: Inference | None = None,
         ray: str | None = None,
         verbose: bool = False,
@@ -245,13 +246,17 @@ class TextModel(Explaining, MapVerbs):
         """Write the features of documents, a row each, in the order they come; give their counts.
 
         `out` is a .parquet, .csv or .npy file; `wide` gives each feature a column of a Parquet
-        file, `spreadsheet` makes a .csv file safe to open in one. See `docboltz.feature_files`.
+        file, `spreadsheet` makes a .csv file safe to open in one, and `replace` allows to replace
+        a file that is there. See `docboltz.feature_files`.
         On a cluster, `ray` as in `fit`, it is a folder, with a Parquet file for each file of
         documents, and how many there are is all that is given.
         """
         if ray is not None:
             from docboltz.cluster.features import save_features_on_cluster
+            from docboltz.feature_files import formulas_are_for_csv
 
+            if spreadsheet:
+                raise formulas_are_for_csv(".parquet")
             how: dict[str, Any] = {"device": self._device, "wide": wide, "inference": inference}
             return save_features_on_cluster(
                 self, documents, Path(out), ray=ray, verbose=verbose, **how
@@ -264,6 +269,7 @@ class TextModel(Explaining, MapVerbs):
             Path(out),
             wide=wide,
             spreadsheet=spreadsheet,
+            replace=replace,
             inference=inference,
             verbose=verbose,
         )

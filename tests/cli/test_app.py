@@ -163,3 +163,18 @@ def test_a_warning_is_one_line(docboltz, monkeypatch):
         warnings.simplefilter("default")
         outcome = docboltz("datasets", "docstrings")
     assert outcome.err.splitlines()[0] == "docboltz: warning: beware"
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (MemoryError(), "there is not enough memory for this. Ask for less at a time."),
+        (MemoryError("no 3 GiB"), "memory for this (no 3 GiB). Ask for less at a time."),
+    ],
+)
+def test_a_lack_of_memory_has_no_empty_reason(docboltz, model, monkeypatch, error, said):
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr("docboltz.text_model.TextModel.open", fail)
+    assert said in docboltz("search", model, "goal").complaint

@@ -1,5 +1,8 @@
 """docboltz search, similar and index."""
 
+import io
+import sys
+
 import numpy as np
 import pytest
 
@@ -145,6 +148,11 @@ def test_a_collection_is_kept_filtered_added_to_and_taken_from(
     assert {hit["labels"][0] for hit in hits} == {"sport", "space"}
     assert "label 'chess'" in docboltz("search", model, "moon", "--label", "chess").complaint
     assert "--since" in docboltz("search", model, "moon", "--since", "soon").complaint
+    said = docboltz("search", model, "moon", "--since", "2013").complaint
+    assert said.endswith(
+        "No document has a date. Name their column when they are read: "
+        "'docboltz index' with --date.\n"
+    )
     more = write_json_lines(
         tmp_path / "more.jsonl",
         [{"id": f"new-{i}", "text": "A rocket to the moon.", "date": f"201{i}-05"} for i in (3, 4)]
@@ -156,6 +164,14 @@ def test_a_collection_is_kept_filtered_added_to_and_taken_from(
     dated = ("search", model, "moon", "--json", "--since", "2013")
     assert {hit["id"] for hit in docboltz(*dated).json} == {"new-3", "new-4"}
     assert [hit["id"] for hit in docboltz(*dated, "--until", "2013-05").json] == ["new-3"]
+    said = docboltz("search", model, "moon", "--since", "2013", "--until", "2012").complaint
+    assert "--since must be a date no later than 2012" in said
+    said = docboltz("search", model, "moon", "--since", "2020").err
+    assert said == "No document of 2020 or later has a known word.\n"
+    said = docboltz("search", model, "moon", "--label", "sport", "--until", "2012").err
+    assert said == "No document with the label sport and of 2012 or earlier has a known word.\n"
+    said = docboltz("search", model, "football", "--by", "words", "--since", "2013").err
+    assert said == "No document of 2013 or later has any of these words.\n"
     said = docboltz("delete", model, "new-3", "sport-1").err
     assert said == f"2 documents deleted, {N_DOCUMENTS} can be searched in {model}\n"
     (tmp_path / "ids.txt").write_text("new-4\n\n")
@@ -164,9 +180,12 @@ def test_a_collection_is_kept_filtered_added_to_and_taken_from(
     assert "No document has the id 'new-4'" in docboltz("delete", model, "new-4").complaint
     assert "Name the ids" in docboltz("delete", model).complaint
     (tmp_path / "ids.txt").write_bytes(b"\xff")
-    assert (
-        "It has to be UTF-8" in docboltz("delete", model, "--file", tmp_path / "ids.txt").complaint
-    )
+    assert "not UTF-8" in docboltz("delete", model, "--file", tmp_path / "ids.txt").complaint
     hits = docboltz("search", model, "moon", "-k", 99, "--json").json
     assert len(hits) == N_DOCUMENTS - 1
     assert "1 document" not in docboltz("topics", model).err
+
+
+def test_ids_to_delete_come_from_standard_input(docboltz, model, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"sport-1\r\nsport-2\n")))
+    assert docboltz("delete", model, "--file", "-", "--json").json["deleted"] == 2

@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import re
 import signal
 import sys
 from dataclasses import replace
@@ -12,9 +13,11 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from docboltz.cli.options import MOST_LATENT_WORDS as KNOWN_MOST
 from docboltz.cli.options import RECIPES as KNOWN_RECIPES
 from docboltz.corpus.decoding import looks_binary
 from docboltz.indexing import KEPT_CHARACTERS
+from docboltz.model.latent_words import MOST_LATENT_WORDS
 from docboltz.text_model import TextModel
 from docboltz.training.recipes import RECIPES
 from docboltz.training.trainer import Trainer
@@ -296,7 +299,7 @@ def test_the_same_command_goes_on_after_an_interrupt(
     assert docboltz("search", tmp_path / "model", "players").code == 0
     again = docboltz(*command, "--out", tmp_path / "model")
     assert again.code == 0
-    assert f"There is a checkpoint in {tmp_path / 'model.checkpoint'}: going on." in again.err
+    assert f"Going on from the checkpoint in {tmp_path / 'model.checkpoint'}." in again.err
     assert not (tmp_path / "model.checkpoint").exists()
     assert docboltz(*command, "--out", tmp_path / "at-once").code == 0
     one, other = (TextModel.open(tmp_path / name).estimator for name in ("model", "at-once"))
@@ -308,13 +311,54 @@ def test_other_settings_do_not_go_on_from_a_checkpoint(docboltz, corpus, tmp_pat
         interrupt_update(patch, 7)
         docboltz("fit", corpus, "--out", tmp_path / "model", *SMALL)
     more = ("--units", "5", "--updates", "20", "--min-df", "1")
-    complaint = docboltz("fit", corpus, "--out", tmp_path / "model", "-q", *more).complaint
-    assert "other settings or documents (n_components)" in complaint
-    assert "add --restart to start anew" in complaint
     out = tmp_path / "model"
+    refused = docboltz("fit", corpus, "--out", out, *more)
+    assert "Going on" not in refused.err
+    said = "other settings or documents. Not the same: --units. Give what it was begun with"
+    assert said in refused.err
+    complaint = docboltz("fit", corpus, "--out", out, "-q", *SMALL, "--recipe", "full").complaint
+    assert "Not the same: --recipe; --updates; --validation. Give" in complaint
+    complaint = docboltz("fit", corpus, "--out", out, "-q", *SMALL, "--no-stem").complaint
+    assert "Not the same: the documents, or what counts as a word. Give" in complaint
+    assert "add --restart to start anew" in complaint
     assert docboltz("fit", corpus, "--out", out, "-q", *more, "--restart").code == 0
     assert len(TextModel.open(out).estimator.components_) == 5
     assert not (tmp_path / "model.checkpoint").exists()
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--latent-words", "99999999999", "must be auto or a whole number from 0 to 1,000,000."),
+        ("--latent-words", "9" * 30, "must be auto or a whole number from 0 to 1,000,000."),
+        ("--latent-words", "900000", "for these documents of 6.0 words on average. Got 900000"),
+        ("--min-df", "99999", "No word can be in 99,999 documents: there are 24. Lower --min-df"),
+        ("--min-df", "1e30", "documents: there are 24. Lower --min-df; 2 is a good start."),
+        ("--units", "9" * 12, "and the disk has"),
+        ("--units", "9" * 12, "Lower --units, free some space"),
+        ("--units", "9" * 29, "Lower --units, free some space"),
+    ],
+)
+def test_a_huge_number_is_told_what_is_allowed(docboltz, corpus, tmp_path, option, value, said):
+    command = ("fit", corpus, "--out", tmp_path / "new", "-q", "--updates", "2", "--min-df", "1")
+    assert said in docboltz(*command, option, value).complaint
+
+
+def test_units_that_fit_on_the_disk_and_not_in_memory_are_counted(
+    docboltz, corpus, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("docboltz.fitting._require_space", lambda *_: None)
+    command = ("fit", corpus, "--out", tmp_path / "new", "-q", "--units", "9" * 12)
+    said = docboltz(*command).complaint
+    assert re.search(
+        r"--units must be at most [\d,]+, by the \d+ GB of memory here\. Got 9{12}", said
+    )
+
+
+def test_the_command_knows_how_many_latent_words_there_may_be(docboltz, corpus):
+    assert KNOWN_MOST == MOST_LATENT_WORDS
+    said = docboltz("tune", corpus, "--latent", "0,1000001").complaint
+    assert "--latent must be whole numbers from 0 to 1,000,000, split by commas" in said
 
 
 def test_the_command_knows_all_recipes():

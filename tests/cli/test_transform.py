@@ -48,8 +48,11 @@ def test_wrong_usage_writes_nothing(docboltz, model, corpus, tmp_path):
             ["--out", tmp_path / "f.npy", "--inference", "slow"],
             "'slow' is not one of",
         ),
-        (["--out", tmp_path / "f.csv", "--wide"], "--wide must be left out for a .csv file"),
-        (["--out", tmp_path / "f.npy", "--wide"], "--wide must be left out for a .npy file"),
+        (
+            ["--out", tmp_path / "f.csv", "--wide"],
+            "A .csv file has a column for each feature anyway. Leave out --wide, or write",
+        ),
+        (["--out", tmp_path / "f.npy", "--wide"], "A .npy file has a column for each"),
         (["--out", tmp_path / "f.npy", "--device", "abacus"], "'abacus'"),
         (["--out", tmp_path / "f.npy", "--label", "nope"], "no label column 'nope'"),
         (["--out", corpus / "f.npy"], "cannot be written"),
@@ -67,3 +70,12 @@ def test_a_cluster_needs_the_extra_and_files(docboltz, model, corpus, tmp_path, 
     outcome = docboltz("transform", model, "-", *command[3:])
     assert outcome.complaint.startswith("docboltz: Only files can be read in parts")
     assert not (tmp_path / "f").exists()
+
+
+def test_a_file_without_formulas_is_no_setting_that_is_true(docboltz, model, corpus, tmp_path):
+    said = "docboltz: A {} file holds no formulas. Leave out --spreadsheet, or write a .csv file.\n"
+    for suffix in (".parquet", ".npy"):
+        command = ("transform", model, corpus, "--out", tmp_path / f"f{suffix}", "--spreadsheet")
+        assert docboltz(*command).complaint == said.format(suffix)
+    on_cluster = ("transform", model, corpus, "--out", tmp_path / "f", "--ray", "local")
+    assert docboltz(*on_cluster, "--spreadsheet").complaint == said.format(".parquet")

@@ -78,7 +78,7 @@ def test_columns_and_inference_are_as_asked_for(
             assert len(own) == 0
             continue
         file = Path(files).with_name(f"{name}.parquet")
-        model.save_features(model.read(file), tmp_path / "alone.parquet", **how)
+        model.save_features(model.read(file), tmp_path / "alone.parquet", replace=True, **how)
         assert own.equals(parquet.read_table(tmp_path / "alone.parquet"))
 
 

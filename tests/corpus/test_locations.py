@@ -9,9 +9,10 @@ import fsspec
 import pytest
 
 from docboltz.corpus import locations
-from docboltz.corpus.locations import NotAFile, locate
+from docboltz.corpus.locations import locate
 from docboltz.corpus.readers import read
 from docboltz.errors import InvalidCorpus
+from docboltz.files import NotAFile
 
 
 def texts(source, **options):

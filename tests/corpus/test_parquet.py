@@ -7,7 +7,7 @@ from docboltz.corpus import parquet
 from docboltz.corpus.readers import read
 from docboltz.errors import InvalidCorpus
 
-from .packing import as_parquet
+from .packing import PACKERS, as_parquet
 
 
 @pytest.fixture
@@ -68,3 +68,19 @@ def test_of_columns_with_the_same_name_the_first_is_read_and_that_is_said(place)
         assert [d.text for d in documents] == ["first"]
         assert documents.report.repeated_columns == 1
         assert "the first was read" in documents.report.problems()[0]
+
+
+@pytest.mark.parametrize("packing", sorted(PACKERS))
+@pytest.mark.parametrize("limit", ["for all files", "of the disk"])
+def test_a_packed_file_does_not_fill_the_disk(place, monkeypatch, packing, limit):
+    small = as_parquet(shared("word", 3))
+    (place / f"a.parquet.{packing}").write_bytes(PACKERS[packing](small))
+    (place / f"b.parquet.{packing}").write_bytes(PACKERS[packing](small + bytes(1 << 24)))
+    if limit == "of the disk":
+        usage = parquet.shutil.disk_usage("/")._replace(free=1 << 21)
+        monkeypatch.setattr(parquet.shutil, "disk_usage", lambda path: usage)
+    else:
+        monkeypatch.setattr(parquet, "LARGEST_SPOOL", 1 << 20)
+    assert len(list(read(place / f"a.parquet.{packing}"))) == 3
+    with pytest.raises(InvalidCorpus, match=r"0\.0 GB of temporary files.* Unpack it to a \.parq"):
+        list(read(place / f"b.parquet.{packing}"))

@@ -218,9 +218,9 @@ def test_temporary_files_are_beside_the_counts(tmp_path, monkeypatch):
     for number in range(3):
         write_jsonl(tmp_path / f"{number}", records(number))
     places = []
-    plain = reading.TemporaryDirectory
+    plain = reading.temporary_folder
     monkeypatch.setattr(
-        reading, "TemporaryDirectory", lambda **how: places.append(how["dir"]) or plain(**how)
+        reading, "temporary_folder", lambda name, place: places.append(place) or plain(name, place)
     )
     for folder in (tmp_path / "new" / "counts", None):
         count(read(str(tmp_path / "*.jsonl")), n_jobs=2, folder=folder)

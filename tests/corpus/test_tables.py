@@ -137,6 +137,32 @@ class TestDelimited:
         assert [d.text for d in documents[:2]] == ["one", '"two']
         assert len(documents) == 52
 
+    @pytest.mark.parametrize(
+        ("stray", "end"),
+        [
+            ('1,"hello\n2,world\n3,"foo"\n', 4),
+            ('1,"hello\n2,world\n3,say "foo\n', 4),
+            ('1,"hello\r2,world\r3,"foo"\r', 4),
+            ('1,"hello\n2,"world"\n', 3),
+        ],
+    )
+    def test_rows_that_a_stray_quote_joins_are_not_joined_in_silence(self, place, stray, end):
+        content = f"id,text\n{stray}7,last\n"
+        documents, report = read(place / "a.csv", content)
+        assert [d.id for d in documents] == ["1", "7"]
+        (said,) = report.problems()
+        assert said.startswith("1 row of several lines may be rows that a stray quote has joined")
+        assert f"a.csv, lines 2 to {end}; if quotes are part of the texts" in said
+        documents, report = read(place / "a.csv", content, quotes=False)
+        assert (len(documents), report.problems()) == (end, [])
+
+    @pytest.mark.parametrize(
+        "rows", ['1,"two\nlines"\n', '1,"a ""word""\nin quotes"\n', '1,5" pipe\n', '"1" b,c\n']
+    )
+    def test_rows_whose_quotes_are_in_order_have_no_remark(self, place, rows):
+        _, report = read(place / "a.csv", f"id,text\n{rows}2,last\n")
+        assert report.problems() == []
+
     def test_old_macintosh_lines_and_bom(self, place):
         documents, _ = read(place / "a.csv", "\ufefftext,label\rone,x\rtwo,y\r")
         assert as_tuples(documents) == [("1", "one", ("x",)), ("2", "two", ("y",))]

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import sys
+
 import hypothesis
 import pytest
 
@@ -25,6 +27,12 @@ def fuzz_every() -> int:
 
 def pytest_configure() -> None:
     hypothesis.settings.load_profile("fuzz")
+    if is_long() and sys.platform != "win32":
+        import resource
+
+        _, hard = resource.getrlimit(resource.RLIMIT_AS)
+        most = runs.MOST_ADDRESSES
+        resource.setrlimit(resource.RLIMIT_AS, (most if hard < 0 else min(most, hard), hard))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -1,12 +1,8 @@
-"""Any bytes by any name are read or refused: what is raised is a DocboltzError of one line.
-
-DOCBOLTZ_FUZZ_EXAMPLES raises the number of examples, which are the same in every short run.
-"""
+"""Any bytes by any name are read or refused: what is raised is a DocboltzError of one line."""
 
 from __future__ import annotations
 
 import contextlib
-import os
 from pathlib import Path
 
 import pandas
@@ -20,12 +16,10 @@ from docboltz.corpus.readers import as_documents, read
 from docboltz.errors import DocboltzError
 
 from ..corpus.packing import PACKERS, as_parquet
+from .runs import examples, one_input
 
-EXAMPLES = int(os.environ.get("DOCBOLTZ_FUZZ_EXAMPLES", "0"))
 fuzz = settings(
-    max_examples=EXAMPLES or 60,
-    derandomize=not EXAMPLES,
-    deadline=None,
+    max_examples=examples(60, 2000),
     database=None,
     suppress_health_check=list(HealthCheck),
 )
@@ -105,6 +99,7 @@ def folder(tmp_path_factory) -> Path:
 @example(b"\xff\xfea", ".txt", "", {})
 @example(b'text\n"', ".csv", "", {})
 @example(b'{"text": ' + b"[" * 500 + b"]" * 500 + b"}", ".jsonl", "", {})
+@one_input()
 def test_any_file(folder, content, name, compression, options):
     pack = PACKERS.get(compression[1:], bytes)
     path = folder / f"a{name}{compression}"
@@ -114,6 +109,7 @@ def test_any_file(folder, content, name, compression, options):
 
 @fuzz
 @given(CONTENT.filter(len), st.sampled_from(COMPRESSIONS[1:]), st.data())
+@one_input()
 def test_a_packed_file_that_is_cut_or_changed_is_never_read_in_part(
     folder, content, compression, data
 ):
@@ -129,6 +125,7 @@ def test_a_packed_file_that_is_cut_or_changed_is_never_read_in_part(
 
 @fuzz
 @given(st.lists(st.one_of(st.none(), st.text(max_size=9)), min_size=1, max_size=5), st.data())
+@one_input()
 def test_a_changed_parquet_file(folder, texts, data):
     whole = bytearray(
         as_parquet(pyarrow.table({"text": pyarrow.array(texts, "string"), "id": texts}))
@@ -149,6 +146,7 @@ VALUES = st.one_of(
 
 @fuzz
 @given(st.lists(st.tuples(VALUES, VALUES, VALUES, VALUES), max_size=5), OPTIONS)
+@one_input()
 def test_any_frame(rows, options):
     frame = pandas.DataFrame(rows, columns=["text", "id", "label", "date"], dtype=object)
     before = repr(frame.to_numpy().tolist())
@@ -158,6 +156,7 @@ def test_any_frame(rows, options):
 
 @fuzz
 @given(st.lists(VALUES, max_size=5))
+@one_input()
 def test_any_list(values):
     with contextlib.suppress(DocboltzError):
         assert len(list(as_documents(values, "fit"))) == len(values)
@@ -167,6 +166,7 @@ def test_any_list(values):
 @given(st.one_of(VALUES, st.from_regex(r"[0-9/.:TZ +-]{4,30}", fullmatch=True)), st.booleans())
 @example("0001-01-01T00:00:00+14:00", False)
 @example("Mon, 01 Jan 0001 00:00:00 +2359", False)
+@one_input()
 def test_any_date(value, epoch):
     found = DateReading("day", epoch)(value)
     assert found is None or found == "" or found[:4].isdigit()
@@ -179,6 +179,7 @@ def test_any_date(value, epoch):
 @example("memory://")
 @example("zip://a::/dev/zero")
 @example("[")
+@one_input()
 def test_any_path(folder, path):
     if not path.startswith(("/", "~", ".", "-")) and "://" not in path:
         path = f"{folder}/none/{path}"

@@ -19,7 +19,7 @@ from docboltz.experiments.report import write_report
 from docboltz.storage import CHECKPOINT
 from tests.experiments.records import good
 from tests.fuzz.mutations import MUTATIONS, adopt, mutated, paths, seal
-from tests.fuzz.runs import tried
+from tests.fuzz.runs import one_input
 from tests.text_models import estimator, fitted
 
 BUNDLES = ("model.json", "search/store.json", "topics/topics.json", "map/map.json")
@@ -73,11 +73,10 @@ def spoil(folder: Path, name: str, mutation: str, every: int, use: Callable[[Pat
     places = list(paths(described))[::every]
     faults = []
     for place in places:
-        tried()
         copy = Path(shutil.copytree(folder, folder.with_name("spoilt")))
         try:
             seal(copy / name, mutated(described, place, mutation))
-            with warnings.catch_warnings():
+            with one_input(), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 attempt(lambda: use(copy))  # noqa: B023
         except Exception as error:  # everything else than a refusal

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from docboltz.corpus.checks import check_structure
 from docboltz.errors import DocboltzError, InvalidCounts
-from tests.fuzz.runs import examples, tried
+from tests.fuzz.runs import examples, one_input
 from tests.hostile.test_matrices import METHODS, K, N, fitted
 
 INDEX = st.one_of(st.integers(-3, 8), st.sampled_from([2**31 - 1, -(2**31), 2**40, -(2**40)]))
@@ -56,8 +56,8 @@ def put_together(parts: Any) -> Any:
 
 @settings(max_examples=examples(100, 3000))
 @given(parts=PARTS, name=st.sampled_from(sorted(METHODS)))
+@one_input()
 def test_random_parts_are_features_or_refused(parts: Any, name: str) -> None:
-    tried()
     model = fitted(name)
     method = "transform" if hasattr(model, "transform") else "score_samples"
     with warnings.catch_warnings():
@@ -71,9 +71,9 @@ def test_random_parts_are_features_or_refused(parts: Any, name: str) -> None:
 
 @settings(max_examples=examples(100, 3000))
 @given(parts=PARTS)
+@one_input()
 def test_what_passes_the_check_is_what_scipy_calls_whole(parts: Any) -> None:
     """SciPy's own full check is the oracle."""
-    tried()
     try:
         check_structure(put_together(parts), "test")
     except DocboltzError:
@@ -93,8 +93,8 @@ ANYTHING = st.one_of(
 
 @settings(max_examples=examples(100, 3000))
 @given(X=ANYTHING)
+@one_input()
 def test_anything_is_features_or_refused(X: Any) -> None:
-    tried()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

@@ -72,6 +72,62 @@ def test_transform_does_not_overwrite_its_input(
     assert path.read_bytes() == before
 
 
+@pytest.mark.parametrize(
+    ("pattern", "out"),
+    [
+        ("*.csv", "features.csv"),
+        ("texts.*", "texts.npy"),
+        ("**/*.csv", "deeper/still/features.csv"),
+        ("**/*.csv", "features.csv"),
+        ("*", "new/features.csv"),
+        ("[t-z]*.csv", "./side/../x.csv"),
+    ],
+)
+def test_features_are_not_written_where_the_next_run_reads_them(
+    docboltz: Command,
+    model: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    pattern: str,
+    out: str,
+) -> None:
+    (tmp_path / "in" / "side").mkdir(parents=True)
+    (tmp_path / "in" / "texts.csv").write_text("id,text\n1,a goal\n2,butter and flour\n")
+    (tmp_path / "link").symlink_to(tmp_path / "in")
+    before = snapshot(tmp_path / "in")
+    for folder in ("in", "link"):
+        read, written = tmp_path / folder / pattern, tmp_path / "in" / out
+        said = docboltz("transform", model, read, "--out", written).complaint
+        assert "would be read the next time" in said
+        monkeypatch.chdir(tmp_path / folder)
+        assert "next time" in docboltz("transform", model, pattern, "--out", out).complaint
+    said = docboltz("fit", tmp_path / "in" / "*", "--out", tmp_path / "in" / "m", *SMALL)
+    assert "would be read the next time" in said.complaint
+    assert snapshot(tmp_path / "in") == before
+
+
+@pytest.mark.parametrize("out", ["features.npy", "deeper/features.csv", ".features.csv"])
+def test_features_are_written_where_the_pattern_does_not_look(
+    docboltz: Command, model: Path, tmp_path: Path, out: str
+) -> None:
+    (tmp_path / "texts.csv").write_text("id,text\n1,a goal\n2,butter and flour\n")
+    command = "transform", model, tmp_path / "*.csv", "-q", "--out", tmp_path / out
+    assert docboltz(*command) == (0, "", "")
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".npy"])
+def test_features_do_not_replace_a_file_unasked(
+    docboltz: Command, model: Path, corpus: Path, tmp_path: Path, suffix: str
+) -> None:
+    out = tmp_path / f"labels{suffix}"
+    out.write_text("years of work")
+    command = "transform", model, corpus, "-q", "--out", out
+    assert "already. Name another one, or add --replace." in docboltz(*command).complaint
+    assert out.read_text() == "years of work"
+    assert docboltz(*command, "--replace") == (0, "", "")
+    assert out.read_bytes() != b"years of work"
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".npy"])
 def test_features_are_not_written_among_the_texts(
     docboltz: Command, model: Path, tmp_path: Path, suffix: str

@@ -12,9 +12,10 @@ import pytest
 import docboltz
 from docboltz.corpus.npz import load_matrix
 from docboltz.corpus.split import Split
-from docboltz.errors import DocboltzError
+from docboltz.errors import DocboltzError, InvalidCorpus
 from docboltz.experiments.record import read_records
-from docboltz.files import open_file, read_file
+from docboltz.files import open_file, read_file, read_text
+from tests.cli.conftest import Command
 from tests.fuzz.test_manifests import ask, attempt
 
 
@@ -106,7 +107,7 @@ def test_records_and_counts_that_are_no_files_are_refused(
 @pytest.mark.parametrize("kind", [pipe, device, folder, loop], ids=lambda kind: kind.__name__)
 def test_only_files_are_opened(tmp_path: Path, kind: Callable[[Path], None]) -> None:
     kind(tmp_path / "x")
-    with pytest.raises(OSError, match=r"not a file|loop|Too many|symbolic"):
+    with pytest.raises(OSError, match=r"only files|loop|Too many|symbolic"):
         open_file(tmp_path / "x")
 
 
@@ -120,3 +121,43 @@ def test_links_are_followed_only_where_that_is_meant(tmp_path: Path) -> None:
         read_file(tmp_path / "a", 2)
     with pytest.raises(OSError, match="null"):
         read_file("a\0b")
+
+
+LISTS = {
+    "delete": ("delete", "MODEL", "--file", "LIST"),
+    "fit": ("fit", "CORPUS", "--out", "NEW", "--stop-words", "LIST"),
+    "compare": ("compare", "CORPUS", "--out", "NEW", "--stop-words", "LIST"),
+    "tune": ("tune", "CORPUS", "--stop-words", "LIST"),
+}
+
+
+@pytest.mark.parametrize("kind", [pipe, device, folder, loop], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("command", LISTS)
+def test_a_list_without_end_does_not_fill_the_memory(
+    docboltz: Command,
+    model: Path,
+    corpus: Path,
+    tmp_path: Path,
+    command: str,
+    kind: Callable[[Path], None],
+) -> None:
+    kind(tmp_path / "list")
+    names = {"MODEL": model, "CORPUS": corpus, "NEW": tmp_path / "new", "LIST": tmp_path / "list"}
+    complaint = docboltz(*(names.get(each, each) for each in LISTS[command])).complaint
+    assert str(tmp_path / "list") in complaint
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_list_that_is_too_long_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("docboltz.files.LARGEST_TEXT", 1 << 20)
+    endless(tmp_path / "list")
+    with pytest.raises(InvalidCorpus, match=r"The ids in .* there are more than 1 MB"):
+        read_text(tmp_path / "list", "ids")
+
+
+def test_an_archive_that_is_a_pipe_is_refused(docboltz: Command, tmp_path: Path) -> None:
+    pipe(tmp_path / "20news-bydate.tar")
+    said = docboltz("datasets", "20newsgroups", "--path", tmp_path).complaint
+    assert "it is a pipe" in said

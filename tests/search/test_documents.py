@@ -113,16 +113,28 @@ def test_damage_is_found(folder: Path, name: str) -> None:
     data = bytearray((folder / name).read_bytes())
     data[22] ^= 0xFF  # in the first line, and in where the second one ends
     (folder / name).write_bytes(data)
-    with pytest.raises(ValueError, match="was changed"):
+    with pytest.raises(ValueError, match=r"was changed|does not hold"):
         StoredDocuments(folder, 23).take(np.arange(23))
-    with pytest.raises(ValueError, match="was changed"):
+    with pytest.raises(ValueError, match=r"was changed|does not hold"):
         StoredDocuments(folder, 23).labels_and_dates()
+
+
+@pytest.mark.parametrize("row", [0, 11, 22])
+@pytest.mark.parametrize("end", [0, -1, 1, 2**40, -(2**63)])
+def test_ends_that_do_not_rise_to_the_last_are_refused(folder: Path, row: int, end: int) -> None:
+    """As another byte in the index makes them, which a search would meet by chance."""
+    records = np.fromfile(folder / RECORDS, RECORD)
+    if (row, end) == (0, 1):
+        return  # which may be a line; its checksum tells
+    records["end"][row] = end
+    (folder / RECORDS).write_bytes(records.tobytes())
+    with pytest.raises(ValueError, match="does not hold 23 documents"):
+        StoredDocuments(folder, 23)
 
 
 @pytest.mark.parametrize(
     "line",
     [
-        b"",
         b"no JSON",
         b"[]",
         b'{"id": "a", "labels": ["x"], "date": ""}',
@@ -138,7 +150,7 @@ def test_damage_is_found(folder: Path, name: str) -> None:
 )
 def test_lines_of_other_things_are_refused(folder: Path, line: bytes) -> None:
     """Even with a checksum that fits."""
-    (folder / LINES).write_bytes(line or b"\n")
+    (folder / LINES).write_bytes(line)
     record = (len(line), _hashed("a"), zlib.crc32(line))
     (folder / RECORDS).write_bytes(np.array([record], RECORD).tobytes())
     documents = StoredDocuments(folder, 1)

@@ -12,6 +12,7 @@ from docboltz.search.filters import (
     Filter,
     FilterWriter,
     StoredFilters,
+    require_dates,
     require_known,
     seconds_of,
 )
@@ -71,6 +72,22 @@ def test_a_label_that_nobody_has_is_an_error(stored: StoredFilters) -> None:
     require_known(("c", "b"), stored.known_labels)
     with pytest.raises(InvalidParameter, match="none has any"):
         require_known(("c",), [])
+
+
+def test_a_time_that_ends_before_it_begins_is_refused() -> None:
+    with pytest.raises(InvalidParameter, match=r"'since'.*no later than 2012.* Got '2013-08'"):
+        Filter(since="2013-08", until="2012")
+    Filter(since="2013-08", until="2013")
+
+
+def test_dates_that_nobody_has_are_an_error(stored: StoredFilters, tmp_path: Path) -> None:
+    require_dates(Filter(until="1999"), stored.dated)
+    (other := tmp_path / "other").mkdir()
+    with FilterWriter(other) as writer:
+        writer.append([Document("a", "", (), ""), Document("b", "", (), "no date")])
+        writer.finish()
+    with pytest.raises(InvalidParameter, match=r"No document has a date\. Name their column"):
+        require_dates(Filter(until="2013"), StoredFilters(other, 2).dated)
 
 
 def test_bad_filters_are_refused() -> None:

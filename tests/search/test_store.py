@@ -71,8 +71,9 @@ def test_damaged_stores_are_refused(tmp_path: Path, vectors: np.ndarray) -> None
 
 
 def test_features_changed_in_place_are_found(
-    tmp_path: Path, vectors: np.ndarray, counts: csr_array
+    tmp_path: Path, vectors: np.ndarray, counts: csr_array, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(module, "CHECKED_BYTES", 0)  # as in a large collection
     for value in (np.nan, 7.0):
         write(tmp_path, vectors)
         features = np.memmap(data_file(tmp_path, "features.f32"), "<f4", "r+", shape=(50, 8))
@@ -84,6 +85,39 @@ def test_features_changed_in_place_are_found(
                 store.search(np.ones((1, 8)), counts[[17]], 3, by=by)
         with pytest.raises(InvalidModelFile, match=r"features\.f32 was changed"):
             store.verify()
+
+
+@pytest.mark.parametrize("name", STORE.files)
+def test_bytes_changed_in_a_small_file_are_noticed_by_a_search(
+    tmp_path: Path, vectors: np.ndarray, name: str
+) -> None:
+    write(tmp_path, vectors)
+    file = data_file(tmp_path, name)
+    whole = file.read_bytes()
+    for place in (0, len(whole) // 2, -1):
+        data = bytearray(whole)
+        data[place] ^= 1
+        file.write_bytes(data)
+        with pytest.raises(InvalidModelFile, match=f"{name} was changed after it was saved"):
+            SearchStore.open(tmp_path)
+    file.write_bytes(whole)
+    SearchStore.open(tmp_path)
+
+
+def test_a_store_that_is_replaced_while_it_is_opened_is_no_damaged_one(
+    tmp_path: Path, vectors: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, vectors)
+    plain, calls = STORE.__class__.verify, []
+
+    def verify(*arguments: Any) -> None:
+        calls.append(arguments)
+        if len(calls) == 1:
+            write(tmp_path, vectors[:20])
+        plain(*arguments)
+
+    monkeypatch.setattr(STORE.__class__, "verify", verify)
+    assert len(SearchStore.open(tmp_path)) == 20
 
 
 @pytest.mark.parametrize("name", sorted({*STORE.files} - {FEATURES}))

@@ -6,6 +6,7 @@ runs: `docboltz search` waits for what it uses, and `docboltz --help` never for 
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
@@ -23,8 +24,8 @@ from docboltz.progress import printable
 
 LONGEST = 2000
 """Characters of a complaint; an option may be given more."""
-BROKEN_PIPE = 1  # as Click has it
-INTERRUPTED = 130  # what a shell reports for a command that Ctrl-C ended
+CLOSED_PIPE = 141  # what a shell reports for a command whose reader, `head` say, has seen enough
+INTERRUPTED = 130  # and for one that Ctrl-C ended
 COMMANDS = (
     "fit", "explore", "topics", "search", "similar", "words", "transform", "index", "delete",
     "serve", "perplexity", "compare", "tune", "datasets", "demo", "reproduce",
@@ -93,19 +94,23 @@ def _run(arguments: list[str]) -> int:
         message = _renamed(error) or error.format_message()
         stop = "" if message.endswith((".", "?", ")")) else "."
         _complain(f"{message}{stop} Try '{path} --help'.")
-    except BrokenPipeError:  # as `head` leaves one: whoever reads has seen enough
+    except (BrokenPipeError, SystemExit):  # Click itself exits where it meets a closed pipe
         _give_up_output()
-        return BROKEN_PIPE
+        return CLOSED_PIPE
     except OSError as error:
-        where = error.filename or "a file"
-        _complain(f"cannot read or write {where}: {error.strerror or error}.")
+        if error.errno == errno.EBADF and error.filename is None:  # see _open_closed_streams
+            _complain("standard output is closed: the answer cannot be printed.")
+        else:
+            where = error.filename or "a file"
+            _complain(f"cannot read or write {where}: {error.strerror or error}.")
         _give_up_output()
     except UnicodeEncodeError as error:  # half a character, in a name say
         _complain(f"{shown(error.object)} cannot be written in {error.encoding}.")
     except (MemoryError, RecursionError, RuntimeError) as error:
         if not _is_lack_of_memory(error):
             raise
-        _complain(f"there is not enough memory for this: {error or 'none is left'}.")
+        asked = f" ({said})" if (said := str(error).strip().rstrip(".")) else ""
+        _complain(f"there is not enough memory for this{asked}. Ask for less at a time.")
     return 2
 
 

@@ -9,17 +9,12 @@ import click
 from docboltz.cli import options
 from docboltz.cli.options import option
 from docboltz.cli.output import count_of, print_json, remark
-from docboltz.errors import InvalidParameter
+from docboltz.files import read_text
 
 
 def _listed(file: Path) -> list[str]:
     """The ids of a file; only the ends of its lines part them."""
-    try:
-        lines = file.read_bytes().decode("utf-8-sig").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidParameter(
-            f"{file} could not be read as a list of ids: {error}.", hint="It has to be UTF-8."
-        ) from error
+    lines = read_text(file, "ids").split("\n")
     return [line for each in lines if (line := each.removesuffix("\r"))]
 
 
@@ -28,8 +23,8 @@ def _listed(file: Path) -> list[str]:
 @click.argument("ids", nargs=-1, metavar="[ID]...", help="Ids of documents of the collection.")
 @option(
     "--file",
-    "A file of ids, one a line.",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    "A file of ids, one a line; - is standard input.",
+    type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path),
     metavar="FILE",
 )
 @options.quiet

@@ -39,7 +39,7 @@ def search(model: Path, text: tuple[str, ...], top: int, json: bool, **how: Any)
     """
     from docboltz.text_model import TextModel
 
-    _show(TextModel.open(model).search(" ".join(text), top, **how), json)
+    _show(TextModel.open(model).search(" ".join(text), top, **how), json, **how)
 
 
 @click.command()
@@ -56,14 +56,20 @@ def similar(model: Path, document_id: str, top: int, json: bool, **how: Any) -> 
     """
     from docboltz.text_model import TextModel
 
-    _show(TextModel.open(model).similar(document_id, top, **how), json)
+    _show(TextModel.open(model).similar(document_id, top, **how), json, **how)
 
 
-def _show(hits: Any, json: bool) -> None:
+def _show(
+    hits: Any, json: bool, *, by: str, label: tuple[str, ...], since: str, until: str
+) -> None:
     remark_unknown(hits.unknown)
     if json:
         print_json(hits.to_dicts())
     elif hits:
         print_answer(hits)
     else:
-        remark("No document that may be a hit has any of these words.")
+        asked = [f"with the label {' or '.join(label)}"] if label else []
+        asked += [f"of {since} or later"] if since else []
+        asked += [f"of {until} or earlier"] if until else []
+        words = "any of these words" if by == "words" else "a known word"
+        remark(f"No document{' ' if asked else ''}{' and '.join(asked)} has {words}.")

@@ -15,6 +15,9 @@ from docboltz.settings import whole_number
 RECIPES = ("quick", "full", "density", "paper")
 """As in `docboltz.training.recipes`, which would take seconds to import."""
 
+MOST_LATENT_WORDS = 1_000_000
+"""As in `docboltz.model.latent_words`, for the same reason."""
+
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
@@ -84,11 +87,12 @@ def recipe(default: str | None, help: str) -> Decorator:
     return option("--recipe", help, default, click.Choice(RECIPES))
 
 
-def whole_numbers(name: str, given: str, least: int) -> list[int]:
+def whole_numbers(name: str, given: str, least: int, most: int | None = None) -> list[int]:
     """Whole numbers split by commas."""
     numbers = [whole_number(part) for part in given.split(",") if part.strip()]
-    found = [number for number in numbers if number is not None and number >= least]
-    expected = f"whole numbers of at least {least}, split by commas"
+    found = [n for n in numbers if n is not None and least <= n <= (n if most is None else most)]
+    limits = f"of at least {least}" if most is None else f"from {least} to {most:,}"
+    expected = f"whole numbers {limits}, split by commas"
     require(found and len(found) == len(numbers), "docboltz", name, expected, given)
     return found
 
@@ -98,6 +102,7 @@ def latent_words_of(given: str) -> int | Literal["auto"]:
     if given == "auto":
         return "auto"
     number = whole_number(given)
-    expected = "auto or a whole number of at least 0"
-    require(number is not None, "docboltz", "latent_words", expected, given)
+    expected = f"auto or a whole number from 0 to {MOST_LATENT_WORDS:,}"
+    fits = number is not None and number <= MOST_LATENT_WORDS
+    require(fits, "docboltz", "latent_words", expected, given)
     return number or 0

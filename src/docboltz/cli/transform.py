@@ -24,6 +24,7 @@ from docboltz.cli.reading import reads_corpus
 )
 @flag("--wide", "A Parquet column for each feature, not one of lists.")
 @flag("--spreadsheet", "In a CSV, put ' before ids and labels that would be formulas.")
+@flag("--replace", "Replace that file, if there is one.")
 @option(
     "--inference",
     "How features are inferred; mean_field takes longer.",
@@ -36,13 +37,10 @@ def transform(
     model: Path,
     corpus: dict[str, Any],
     out: Path,
-    wide: bool,
-    spreadsheet: bool,
-    inference: Any,
-    ray: str | None,
     device: str,
     quiet: bool,
     json: bool,
+    **how: Any,
 ) -> None:
     """Write features and topics of documents, one row each, in the order they were read.
 
@@ -55,15 +53,7 @@ def transform(
 
     text_model = TextModel.open(model, device=device)
     documents = text_model.read(**corpus)
-    counts = text_model.save_features(
-        documents,
-        out,
-        wide=wide,
-        spreadsheet=spreadsheet,
-        inference=inference,
-        ray=ray,
-        verbose=not quiet,
-    )
+    counts = text_model.save_features(documents, out, **how, verbose=not quiet)
     if json:
         print_json({"features": str(out), **as_json(documents, counts)})
     else:

@@ -59,7 +59,8 @@ def tune(
     """
     from docboltz.corpus.readers import read
 
-    sizes = options.whole_numbers("units", units, 1), options.whole_numbers("latent", latent, 0)
+    numbers = options.whole_numbers("latent", latent, 0, options.MOST_LATENT_WORDS)
+    sizes = options.whole_numbers("units", units, 1), numbers
     documents = read(**corpus)
 
     # All that can be wrong without them is found out: now torch may take its seconds.

@@ -15,7 +15,7 @@ from docboltz.corpus.readers import as_documents
 from docboltz.corpus.report import ReadReport
 from docboltz.errors import InvalidParameter, NoDocuments, require
 from docboltz.feature_files import feature_schema, save_features
-from docboltz.files import replacing, require_writable
+from docboltz.files import replacing, require_apart, require_writable
 from docboltz.indexing import COUNTS
 from docboltz.progress import remark
 from docboltz.topic_verbs import FOLDER
@@ -64,6 +64,7 @@ def save_features_on_cluster(
         )
     stream = as_documents(documents, owner, model.reading)
     folder, path = out.absolute(), Path(model.path).absolute()
+    require_apart(folder, [*stream.paths, path])
     tree = path / FOLDER
     topics = TOPICS.open(tree).identity if TOPICS.exists(tree) else None
     jobs = jobs_of(stream.parts(), folder, [model.fingerprint, topics, wide, inference])
@@ -124,6 +125,7 @@ class FeaturesOfPart:
                     self._model,
                     documents,
                     job.file,
+                    replace=True,
                     inference=self._inference,
                     verbose=False,
                     n_jobs=1,  # an actor has one processor

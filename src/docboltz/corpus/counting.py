@@ -264,6 +264,12 @@ def select_terms(
         )
     low = min_df if is_whole(min_df) else min_df * n_documents
     high = max_df if is_whole(max_df) else max_df * n_documents
+    if low > n_documents:
+        raise InvalidCorpus(
+            f"No word can be in {low:,} documents: there are {n_documents:,}.",
+            hint="Lower {min_df}; 2 is a good start.",
+            settings=("min_df",),
+        )
     kept = (df >= low) & (df <= high)
     if not kept.any():
         raise InvalidCorpus(

@@ -21,9 +21,9 @@ from functools import partial
 from itertools import count
 from typing import Any
 
-from docboltz.corpus.locations import BUFFER
 from docboltz.corpus.report import ReadReport
 from docboltz.errors import InvalidCorpus
+from docboltz.files import BUFFER
 
 LONGEST = 1 << 26
 """Bytes of a line, of a row or of a document. What is longer is some mistake, or a trap."""

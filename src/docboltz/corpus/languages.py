@@ -9,10 +9,10 @@ and from stopwords-iso only the contractions ("don't", "they've") that list lack
 from __future__ import annotations
 
 from functools import lru_cache
-from pathlib import Path
 
 from docboltz.corpus.english import ENGLISH_STOP_WORDS
-from docboltz.errors import InvalidCorpus, InvalidParameter, require
+from docboltz.errors import InvalidParameter, require
+from docboltz.files import StrPath, read_text
 
 CODES = {
     "arabic": "ar", "armenian": "hy", "basque": "eu", "bengali": "bn", "breton": "br",
@@ -100,12 +100,6 @@ def stop_word_list(language: str, source: str | None = None) -> frozenset[str]:
     return frozenset(words)
 
 
-def read_stop_words(path: Path) -> frozenset[str]:
+def read_stop_words(path: StrPath) -> frozenset[str]:
     """Return the words of a UTF-8 text file with one word a line."""
-    try:
-        return frozenset(path.read_text("utf-8-sig").split())
-    except UnicodeDecodeError as error:
-        raise InvalidCorpus(
-            f"The stop words in {path} are not UTF-8: {error.reason} at byte {error.start}.",
-            hint="Save the file as UTF-8, one word a line.",
-        ) from error
+    return frozenset(read_text(path, "stop words").split())

@@ -18,22 +18,12 @@ from pathlib import Path, PurePath, PurePosixPath
 from typing import Any, Literal
 
 from docboltz.errors import InvalidCorpus, shown
-from docboltz.files import at_home
+from docboltz.files import BUFFER, at_home, open_file
 from docboltz.progress import printable
-
-BUFFER = 1 << 16
-"""Bytes that are read at a time."""
 
 Kind = Literal["file", "folder"]
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 _LOCAL = ("file://", "local://")
-_OTHER_KINDS = (
-    (stat.S_ISFIFO, "a pipe"),
-    (stat.S_ISSOCK, "a socket"),
-    (stat.S_ISDIR, "a folder"),
-    (stat.S_ISCHR, "a device"),
-    (stat.S_ISBLK, "a device"),
-)
 
 
 class Location(ABC):
@@ -126,20 +116,8 @@ class LocalPath(Location):
             return ()
 
     def open(self) -> io.BufferedReader:
-        """Only what is a file: a pipe waits for ever and a device never ends.
-
-        The first look leaves pipes and devices alone. What is opened is looked at again, as
-        it may have changed since, and is opened without waiting for the same reason.
-        """
-        _require_file(os.stat(self.path))
-        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-        descriptor = os.open(self.path, flags)
-        try:
-            _require_file(os.fstat(descriptor))
-            return io.BufferedReader(io.FileIO(descriptor), BUFFER)
-        except BaseException:
-            os.close(descriptor)
-            raise
+        """Only what is a file."""
+        return open_file(self.path)
 
     def size(self) -> int:
         """By the file system."""
@@ -157,16 +135,6 @@ class LocalPath(Location):
     def _mark(self) -> list[Any]:
         found = os.stat(self.path)
         return [found.st_size, found.st_mtime_ns]
-
-
-def _require_file(status: os.stat_result) -> None:
-    if not stat.S_ISREG(status.st_mode):
-        what = next((what for test, what in _OTHER_KINDS if test(status.st_mode)), "no file")
-        raise NotAFile(f"it is {what}, and only files are opened")
-
-
-class NotAFile(OSError):
-    """A pipe, a socket or a device where a file should be."""
 
 
 class Unreachable(OSError):

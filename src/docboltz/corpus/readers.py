@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import io
 import os
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from functools import partial
 from itertools import chain, groupby, islice
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from docboltz.corpus.columns import ColumnChoice
 from docboltz.corpus.decoding import (
@@ -31,15 +29,16 @@ from docboltz.corpus.decoding import (
 )
 from docboltz.corpus.document import Document
 from docboltz.corpus.frames import check_texts, is_frame, read_frame, read_texts
-from docboltz.corpus.locations import BUFFER, LocalPath, Location, NotAFile, Unreachable
+from docboltz.corpus.locations import LocalPath, Location, Unreachable
 from docboltz.corpus.naming import named, spelled
 from docboltz.corpus.read_options import Format, ReadOptions
 from docboltz.corpus.report import ReadAs, ReadReport
 from docboltz.corpus.rows import Row, TableFile
-from docboltz.corpus.sources import Source, find_locations, find_sources
+from docboltz.corpus.sources import Source, find_locations, find_sources, local_patterns
 from docboltz.corpus.tables import read_table
 from docboltz.corpus.taken_ids import TakenIds
 from docboltz.errors import InvalidCorpus, NoDocuments, shown
+from docboltz.files import BUFFER, NotAFile, standard_input
 from docboltz.progress import printable
 
 PART_FILES = 1000
@@ -59,6 +58,7 @@ class Documents:
         options: ReadOptions,
         read_with: Callable[[ReadOptions], Documents] | None = None,
         locations: Sequence[Location | None] = (),
+        patterns: Sequence[Path] = (),
         parts: Callable[[], list[Part]] | None = None,
         tables: Callable[[], list[Part]] | None = None,
     ) -> None:
@@ -71,6 +71,7 @@ class Documents:
         self._name = name
         self._rows = rows
         self._read_with = read_with
+        self._patterns = patterns
         self._parts = parts
         self._tables = tables
         self._asked: Documents | None = None
@@ -90,8 +91,12 @@ class Documents:
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """Those of them that are on this machine, where somebody might write over them."""
-        return tuple(Path(where.path) for where in self.locations if isinstance(where, LocalPath))
+        """Those of them that are on this machine, where somebody might write over them.
+
+        And patterns, such as *.csv, that they were found by.
+        """
+        local = (Path(where.path) for where in self.locations if isinstance(where, LocalPath))
+        return (*local, *self._patterns)
 
     def completed(self, saved: ReadOptions) -> Documents:
         """The same source, read by saved options where nothing else was asked for."""
@@ -220,7 +225,8 @@ def read(
     files = _Files(locations, choice)
     more = f" and {len(given) - 1:,} more" if len(given) > 1 else ""
     name, by_file = f"{shown(given[0])}{more}", (files.parts, files.tables)
-    return Documents(name, files.rows, choice.options, read_with, locations, *by_file)
+    how = choice.options, read_with, locations, local_patterns(given)
+    return Documents(name, files.rows, *how, *by_file)
 
 
 def as_documents(texts: Any, owner: str, saved: ReadOptions | None = None) -> Documents:
@@ -333,12 +339,7 @@ class _Files:
                 hint="Write it to a file, or keep its documents in a list.",
             )
         self._stdin_used = True
-        if sys.stdin is None or sys.stdin.closed:
-            raise InvalidCorpus("Standard input is closed.", hint="Name a file instead of '-'.")
-        with suppress(OSError, ValueError):  # where a program left it so, no data would be its end
-            os.set_blocking(sys.stdin.fileno(), True)
-        stdin = cast(io.BufferedReader, sys.stdin.buffer)
-        return io.BufferedReader(_Unclosed(stdin), BUFFER)
+        return io.BufferedReader(_Unclosed(standard_input()), BUFFER)
 
     def _packing(self, source: Source, stream: io.BufferedReader) -> str:
         """How a source is compressed: its name tells, and standard input has none."""

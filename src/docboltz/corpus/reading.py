@@ -14,13 +14,13 @@ from functools import partial
 from itertools import count, islice, repeat
 from pathlib import Path
 from queue import SimpleQueue
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
 from docboltz.corpus.chunks import ChunkCounter, ChunkCounts, cut
 from docboltz.corpus.naming import Fields
 from docboltz.corpus.report import ReadReport
 from docboltz.corpus.workers import Worker, started
+from docboltz.files import temporary_folder
 
 if TYPE_CHECKING:
     from docboltz.corpus.readers import Part  # which a question can do without
@@ -78,12 +78,12 @@ def read_with_workers(
     `place`.
     """
     with (
-        TemporaryDirectory(prefix="docboltz-reading-", dir=place) as folder,
+        temporary_folder("docboltz-reading", place) as folder,
         started(own, n_workers) as submit,
     ):
 
         def begin(number: int, part: Part) -> _Answers:
-            file, answers = Path(folder) / str(number), _Answers()
+            file, answers = folder / str(number), _Answers()
             submit(partial(answers.follow, ReadPart(part, file, *chunk_limits)))
             return answers
 

@@ -66,6 +66,8 @@ class ReadReport:
     """Documents left out because their bytes are not text in any known encoding."""
     malformed: int = 0
     """Lines left out because they are not what the format asks for."""
+    joined: int = 0
+    """Rows of several lines that a stray quote has probably made of several rows; they are read."""
     unreadable: int = 0
     """Files of a folder left out because they could not be opened or are damaged."""
     duplicate_ids: int = 0
@@ -128,6 +130,11 @@ class ReadReport:
         for kind, one, many in (
             ("undecodable", "undecodable document left out", "undecodable documents left out"),
             ("malformed", "malformed line left out", "malformed lines left out"),
+            (
+                "joined",
+                "row of several lines may be rows that a stray quote has joined",
+                "rows of several lines may be rows that stray quotes have joined",
+            ),
             ("unreadable", "unreadable file left out", "unreadable files left out"),
             ("empty", "document has no text", "documents have no text"),
             ("duplicate_ids", "id used twice, renamed", "ids used twice, renamed"),

@@ -7,9 +7,10 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from docboltz.corpus.decoding import COMPRESSIONS
-from docboltz.corpus.locations import Location, locate
+from docboltz.corpus.locations import LocalPath, Location, locate
 from docboltz.corpus.read_options import Format
 from docboltz.errors import InvalidCorpus, shown
 from docboltz.progress import printable
@@ -52,6 +53,12 @@ def find_locations(given: Iterable[str]) -> list[Location | None]:
             "There are no paths to read.", hint="Name a file, a folder, a URL, a glob or '-'."
         )
     return found
+
+
+def local_patterns(given: Iterable[str]) -> list[Path]:
+    """Those of the paths that stand for files of this machine by a pattern, such as *.csv."""
+    found = [location for entry in given if isinstance(location := locate(entry), LocalPath)]
+    return [Path(each.path) for each in found if glob.has_magic(each.path) and not each.kind()]
 
 
 def _find(entry: str) -> list[Location]:

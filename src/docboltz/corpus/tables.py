@@ -254,6 +254,7 @@ class _CsvFeed:
         """Forget about the row before."""
         self.undecodable = False
         self.n_quotes = 0
+        self.lines: list[str] = []
         self._size = self._n_fields = 0
 
     def first_line(self) -> str:
@@ -272,7 +273,19 @@ class _CsvFeed:
                 self._size += len(part) + 1
                 if self._size > MOST_VALUES:
                     self._bound(part, number)
-                yield part + "\n"
+                self.lines.append(part + "\n")
+                yield self.lines[-1]
+
+    def is_joined(self) -> bool:
+        """Whether a quoted field goes on after its end, which no writer of CSV lets it do.
+
+        In a row of several lines, a stray quote has probably joined it with those after it.
+        """
+        try:
+            list(csv.reader(self.lines, delimiter=self.delimiter, strict=True))
+        except csv.Error:
+            return True
+        return False
 
     def _bound(self, line: str, number: int) -> None:
         """A row may have many lines if one of its quotes is never closed."""
@@ -309,6 +322,7 @@ def _csv_rows(reader: Any, feed: _CsvFeed, file: TableFile) -> Iterator[tuple[in
             continue
         finally:
             bad, n_quotes = feed.undecodable, feed.n_quotes
+            joined = len(feed.lines) > 1 and feed.is_joined()
             feed.begin_row()
         if bad:
             file.report.note("undecodable", f"{file.name}, line {reader.line_num}")
@@ -321,4 +335,8 @@ def _csv_rows(reader: Any, feed: _CsvFeed, file: TableFile) -> Iterator[tuple[in
                 f"{reader.line_num}; if quotes are part of the texts, read without quotes",
             )
         elif any(fields):
+            if joined:
+                lines = f"{file.name}, lines {before + 1} to {reader.line_num}"
+                quotes = "if quotes are part of the texts, read without quotes"
+                file.report.note("joined", f"{lines}; {quotes}")
             yield reader.line_num, fields

@@ -169,6 +169,8 @@ class TopicModel(
         if checkpoint is not None and left is not None:
             with CHECKPOINT.trusting(checkpoint.path):
                 course.restore(*left)
+            if self.verbose and together.rank == 0:
+                remark(f"Going on from the checkpoint in {checkpoint.path}.")
         return course, checkpoint
 
     def partial_fit(self, X: ArrayLike, y: object = None) -> Self:
@@ -252,8 +254,8 @@ class TopicModel(
             latent=float(together.total(self.latent_words_(n).sum())) / documents,
         )
         # Training holds six times the weights, and describing and saving them need some more.
-        size = 8 * 4 * self.n_components * counts.n_words
-        require_memory(size, type(self).__name__, "n_components")
+        unit = 8 * 4 * counts.n_words
+        require_memory(unit, self.n_components, type(self).__name__, "n_components")
         frequency = smoothed(together.total(word_totals(counts)))
         self.word_frequency_ = frequency.float().numpy()
         seed = together.from_first(draw_seed(self._rng))

@@ -9,7 +9,12 @@ from docboltz.estimator.base import TopicModel
 from docboltz.estimator.saving import restore
 from docboltz.files import StrPath
 from docboltz.inference import Inference
-from docboltz.model.latent_words import FixedLatentWords, LatentWords, automatic_latent_words
+from docboltz.model.latent_words import (
+    MOST_LATENT_WORDS,
+    FixedLatentWords,
+    LatentWords,
+    automatic_latent_words,
+)
 from docboltz.storage import Arrays, load_model
 from docboltz.training.finetune import Finetuning
 from docboltz.training.pretrain import Pretraining
@@ -106,15 +111,15 @@ class OverReplicatedSoftmax(TopicModel):
         self.latent_words = latent_words
 
     def _choose_latent_words(self, mean_length: float) -> LatentWords:
-        choice = self.latent_words
+        choice: Any = self.latent_words
         if isinstance(choice, LatentWords):
             return choice
-        if is_whole(choice):
-            return FixedLatentWords(choice)  # type: ignore[arg-type]
-        expected = "a whole number, a latent-word policy or 'auto'"
+        owner, number = type(self).__name__, is_whole(choice)
         automatic = isinstance(choice, str) and choice == "auto"
-        require(automatic, type(self).__name__, "latent_words", expected, choice)
-        return automatic_latent_words(mean_length)
+        fits = 0 <= choice <= MOST_LATENT_WORDS if number else automatic
+        expected = f"0 to {MOST_LATENT_WORDS:,}, a latent-word policy or 'auto'"
+        require(fits, owner, "latent_words", f"a whole number from {expected}", choice)
+        return FixedLatentWords(choice) if number else automatic_latent_words(mean_length)
 
 
 class ReplicatedSoftmax(TopicModel):

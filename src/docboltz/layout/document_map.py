@@ -14,6 +14,7 @@ from docboltz.layout.coordinates import Progress, interpolate, lay_out
 from docboltz.layout.neighbours import Neighbours, nearest
 from docboltz.search.interface import Store
 from docboltz.search.vectors import Floats
+from docboltz.search.writer import STORE
 from docboltz.storage import PARAMETERS, load_model, save_model
 
 MAP = Bundle(
@@ -128,6 +129,8 @@ def keys_of(store: Store) -> Keys:
     factors = np.random.default_rng(0).integers(1 << 63, size=store.n_features, dtype=np.uint64)
     for begin in range(0, len(store), BLOCK_DOCUMENTS):
         block = store.features[begin : begin + BLOCK_DOCUMENTS]
+        if not (np.abs(block) < 1.001).all():
+            raise STORE.damaged(store.opened.folder, "its features are not unit vectors")
         whole = np.rint(1000 * block).astype(np.int64).astype(np.uint64)
         keys[begin : begin + len(block)] = (whole * (2 * factors + np.uint64(1))).sum(1)
     keys[keys == 0] = 1

@@ -132,9 +132,7 @@ def require_sensible(
     reached = not isinstance(policy, LatentWordsUpTo) or latent > 0
     expected = f"at least as long as the shortest document, which has {shortest:g} words"
     require(reached, "LatentWordsUpTo", "n_max", expected, policy)
-    expected = (
-        f"at most {MOST_LATENT_WORDS_PER_WORD:,} latent words for each word of a document; these "
-        f"have {seen:.1f} words on average and would get {latent:,.0f}. Near their length is a "
-        "good start"
-    )
-    require(latent <= MOST_LATENT_WORDS_PER_WORD * seen, owner, "latent_words", expected, policy)
+    most = MOST_LATENT_WORDS_PER_WORD * seen
+    expected = f"at most {most:,.0f} for these documents of {seen:.1f} words on average"
+    hint = "Near their length is a good start."
+    require(latent <= most, owner, "latent_words", expected, round(latent), hint=hint)

@@ -95,7 +95,9 @@ class StoredDocuments:
         self._records: NDArray[Any] = mapped(folder / RECORDS, RECORD)
         with open(folder / DOCUMENTS, "rb") as stream:
             self._lines = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
-        if len(self._records) != n:
+        ends = self._records["end"]
+        rising = len(ends) == n and ends[0] > 0 and bool((ends[1:] > ends[:-1]).all())
+        if not (rising and ends[-1] == len(self._lines)):
             raise ValueError(f"{RECORDS} does not hold {n:,} documents")
         # Of the maps alone: through `self` it would hold itself, and be freed late or never.
         self._document = lru_cache(KEPT_DOCUMENTS)(partial(_read, self._records, self._lines))

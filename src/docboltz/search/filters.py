@@ -56,6 +56,9 @@ class Filter:
             expected = "a date such as 2013, 2013-08 or 2013-08-11"
             require(found is not None, "TextModel.search", name, expected, given)
             object.__setattr__(self, name, found)
+        begin, end = self.span
+        expected = f"a date no later than {self.until}, the last that is asked for"
+        require(begin < end, "TextModel.search", "since", expected, self.since)
 
     def __bool__(self) -> bool:
         return bool(self.labels or self.since or self.until)
@@ -87,6 +90,16 @@ def require_known(asked: Sequence[str], known: Collection[str]) -> None:
     raise InvalidParameter(
         f"No document has the label {what}. There are {len(known):,}, such as {some}."
     )
+
+
+def require_dates(wanted: Filter, dated: bool) -> None:
+    """Say so if documents are asked for by date and none has one."""
+    if (wanted.since or wanted.until) and not dated:
+        raise InvalidParameter(
+            "No document has a date.",
+            hint="Name their column when they are read: {TextModel.read(date=…)}.",
+            settings=("TextModel.read(date=…)",),
+        )
 
 
 def seconds_of(dates: Iterable[str]) -> NDArray[np.int64]:
@@ -169,6 +182,11 @@ class StoredFilters:
             begin, end = wanted.span
             allowed &= (self.seconds != NO_DATE) & (self.seconds >= begin) & (self.seconds < end)
         return np.flatnonzero(~allowed)
+
+    @cached_property
+    def dated(self) -> bool:
+        """Whether any document has a date."""
+        return bool((self.seconds != NO_DATE).any())
 
     @cached_property
     def known_labels(self) -> dict[str, None]:

@@ -31,7 +31,7 @@ from docboltz.errors import InvalidModelFile, InvalidParameter, require, require
 from docboltz.files import StrPath
 from docboltz.search.codes import codes_of
 from docboltz.search.documents import is_text
-from docboltz.search.filters import ANY, Filter, require_known
+from docboltz.search.filters import ANY, Filter, require_dates, require_known
 from docboltz.search.interface import WEIGHTS, By, checked_mean, checked_number, checked_rows
 from docboltz.search.keys import Keys
 from docboltz.search.nearest import Best, Queries, Weights, exact_cosines, without_own
@@ -392,6 +392,7 @@ class MilvusStore:
                 some = self.entities(np.arange(min(len(self), AT_ONCE)), ["labels"])
                 require_known(wanted.labels, dict.fromkeys(x for e in some for x in e["labels"]))
         if wanted.since or wanted.until:
+            require_dates(wanted, self.count("dated == true") > 0)
             begin, end = np.clip(wanted.span, -(2**62), 2**62).tolist()
             parts.append(f"dated == true and seconds >= {begin} and seconds < {end}")
         return " and ".join(parts)

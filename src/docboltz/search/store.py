@@ -14,11 +14,11 @@ from scipy.sparse import csr_array
 
 from docboltz.bundles import Fingerprint, Opened
 from docboltz.corpus.document import Document
-from docboltz.errors import InvalidParameter, require, require_count
+from docboltz.errors import InvalidModelFile, InvalidParameter, require, require_count
 from docboltz.files import StrPath
 from docboltz.search.codes import Codes
 from docboltz.search.documents import StoredDocuments
-from docboltz.search.filters import ANY, Filter, StoredFilters, require_known
+from docboltz.search.filters import ANY, Filter, StoredFilters, require_dates, require_known
 from docboltz.search.interface import (
     WEIGHTS,
     By,
@@ -35,6 +35,10 @@ from docboltz.search.writer import FEATURES, STORE
 EXACT_DOCUMENTS = 1_000_000
 """Up to so many documents a query is compared with all, a fifth of a second of work; in larger
 collections with the bits of all, and with the features of the best of them."""
+
+CHECKED_BYTES = 1 << 20
+"""Files up to that size are read and compared with their SHA-256 when a store is opened: some ten
+milliseconds at most, for all of them. Of larger ones the structure is checked."""
 
 
 class SearchStore:
@@ -90,18 +94,22 @@ class SearchStore:
     def open(cls, path: StrPath, *, model: str | None = None) -> SearchStore:
         """Open the store in a folder; with `model`, only if that model's fingerprint made it.
 
-        Sizes and the checksum of store.json are checked, which takes milliseconds whatever the size
-        of the collection; `verify` reads everything.
+        Checked are store.json, sizes, that what points into a file points to places in it, and all
+        of the small files; `verify` reads everything.
         """
         for attempt in range(3):
             opened = STORE.open(path)
             if model is not None and opened.content.get("model") != model:
                 raise STORE.unusable(path, "was made with another model than this one")
             try:
+                STORE.verify(opened, CHECKED_BYTES)
                 return cls(opened)
-            except OSError as error:  # perhaps replaced by a build since its manifest was read
-                if attempt == 2:
-                    raise STORE.unusable(path, f"cannot be read ({error.strerror})") from error
+            except (OSError, InvalidModelFile) as error:
+                if attempt < 2 and STORE.open(path).build != opened.build:
+                    continue  # replaced since its manifest was read
+                if isinstance(error, InvalidModelFile):
+                    raise
+                raise STORE.unusable(path, f"cannot be read ({error.strerror})") from error
         raise AssertionError
 
     def __len__(self) -> int:
@@ -223,6 +231,7 @@ class SearchStore:
                 known = self.filters.known_labels
                 left_out = np.union1d(left_out, self.filters.rows_without(wanted))
             require_known(wanted.labels, known)
+            require_dates(wanted, self.filters.dated)
         try:
             with STORE.trusting(self.path):
                 X = np.asarray(self.features)
