@@ -317,8 +317,9 @@ def lines(tmp_path):
     return docboltz.read(file)
 
 
-def test_counts_on_disk_make_the_same_model(tmp_path, monkeypatch, few_bytes, lines, capsys):
-    disk = fit(lines, tmp_path / "disk", verbose=True)
+@pytest.mark.parametrize("how", [{}, {"validation": 0.2}], ids=["plain", "validation"])
+def test_counts_on_disk_make_the_same_model(tmp_path, monkeypatch, few_bytes, lines, capsys, how):
+    disk = fit(lines, tmp_path / "disk", verbose=True, **how)
     said = capsys.readouterr().err
     features = disk.save_features(lines, tmp_path / "disk.npy")
     indexed = disk.index(lines)
@@ -326,7 +327,7 @@ def test_counts_on_disk_make_the_same_model(tmp_path, monkeypatch, few_bytes, li
     assert indexed.on_disk
     assert (len(indexed), indexed.n_empty) == (300, 12)
     monkeypatch.setattr("docboltz.corpus.counting.MOST_HELD", 1 << 28)
-    memory = fit(lines, tmp_path / "memory", verbose=True)
+    memory = fit(lines, tmp_path / "memory", verbose=True, **how)
     assert "kept on disk" not in capsys.readouterr().err
     assert f"they are kept on disk, in {tmp_path / 'disk.counts'}" in said
     for name, array in memory._arrays.items():
