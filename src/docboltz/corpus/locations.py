@@ -18,7 +18,7 @@ from pathlib import Path, PurePath, PurePosixPath
 from typing import Any, Literal
 
 from docboltz.errors import InvalidCorpus, shown
-from docboltz.files import at_home
+from docboltz.files import at_home, open_file
 from docboltz.progress import printable
 
 BUFFER = 1 << 16
@@ -126,20 +126,9 @@ class LocalPath(Location):
             return ()
 
     def open(self) -> io.BufferedReader:
-        """Only what is a file: a pipe waits for ever and a device never ends.
-
-        The first look leaves pipes and devices alone. What is opened is looked at again, as
-        it may have changed since, and is opened without waiting for the same reason.
-        """
+        """Only what is a file. A pipe is not even opened, which its other end would notice."""
         _require_file(os.stat(self.path))
-        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-        descriptor = os.open(self.path, flags)
-        try:
-            _require_file(os.fstat(descriptor))
-            return io.BufferedReader(io.FileIO(descriptor), BUFFER)
-        except BaseException:
-            os.close(descriptor)
-            raise
+        return io.BufferedReader(open_file(self.path).detach(), BUFFER)
 
     def size(self) -> int:
         """By the file system."""
