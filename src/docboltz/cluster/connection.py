@@ -128,6 +128,13 @@ def processors_per_worker(workers: int, nodes: list[int]) -> int:
     raise InvalidParameter(owner="TextModel.fit", name="workers", expected=expected, got=workers)
 
 
+def start(function: Any, *arguments: Any, **options: Any) -> Any:
+    """Have a function called on the cluster; `get` gives what it returns. Options are Ray's."""
+    import ray
+
+    return ray.remote(function).options(**options).remote(*arguments)
+
+
 def get(reference: Any) -> Any:
     """What a task of Ray gives, or the error of docboltz it raised."""
     import ray

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from docboltz.cluster.connection import get, joined, processors_of_nodes
 from docboltz.cluster.counted import Counted, CountedCorpus, CountPart
+from docboltz.cluster.ids import find_new_ids
 from docboltz.cluster.parts import do_jobs, jobs_of
 from docboltz.cluster.training import train
 from docboltz.cluster.vocabulary import find_vocabulary
@@ -87,17 +88,19 @@ def fit(
             vocabulary, stream.report = find_vocabulary(parts, analysis, **limits)
             if (too_few := too_few_documents(stream)) is not None:
                 raise too_few
+            corpus = _count(stream, scratch, analysis, vocabulary, estimator, verbose=verbose)
+            new_ids, met = find_new_ids(corpus.files)
+            stream.report.add(met)
             if verbose:
                 for line in stream.report.summary():
                     remark(line)
-            corpus = _count(stream, scratch, analysis, vocabulary, estimator, verbose=verbose)
-            if verbose:
                 remark(f"Training on {workers:,} worker{'s' if workers > 1 else ''}.")
             train(estimator, corpus, workers, scratch / "ray", out=scratch / "trained")
             text = describe_text(stream, analysis, vocabulary, ())
             if verbose:
                 remark("Indexing and finding topics.")
-            _finish_on_cluster(cls, out, scratch / "trained", text, corpus, store)
+            named = corpus.named(new_ids)
+            _finish_on_cluster(cls, out, scratch / "trained", text, named, store)
     except KeyboardInterrupt:
         raise KeyboardInterrupt("the same call goes on where this one stopped.") from None
     CHECKPOINT.remove(checkpoint_folder(out))  # not before the model is on disk
