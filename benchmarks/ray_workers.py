@@ -11,7 +11,8 @@ with `ray="local"` on one and on two workers: MAP and P@10 of each seed, and whe
 the bits of the fit alone. "memory" fits synthetic documents of `scale.py` and looks at the peak
 memory of the caller's process alone, and of all. "parts" measures what the time of a cluster is
 made of: documents a processor reads a second, an update by the number of documents a worker takes,
-and the sum of a gradient over two processes.
+and the sum of a gradient over two processes; and, to compare with what follows from these, an
+update of one worker and of two.
 """
 
 from __future__ import annotations
@@ -38,10 +39,12 @@ from development import Part, Split, features_scored
 from docboltz import OverReplicatedSoftmax, Pretraining
 from docboltz.cluster.counted import CountPart
 from docboltz.cluster.features import FeaturesOfPart
+from docboltz.cluster.ids import hashes_of
 from docboltz.cluster.parts import jobs_of
 from docboltz.cluster.vocabulary import select, tally
 from docboltz.corpus.text import TextAnalysis
 from docboltz.text_model import TextModel
+from docboltz.training.together import Together
 from scale import make_documents, memory_of
 
 FILES = 4
@@ -195,6 +198,7 @@ def rates(folder: Path) -> None:
     with tempfile.TemporaryDirectory() as name:
         (job,) = jobs_of([part], Path(name, "counted"), "")
         timed("count", lambda: CountPart(analysis, vocabulary)(job))
+        timed("ids", lambda: hashes_of(job.file))
         how: Any = {"analysis": analysis, "updates": 20, "device": "cpu"}
         model = TextModel.fit(documents, folder=Path(name, "model"), **how)
         own = FeaturesOfPart(TextModel, Path(name, "model"), model.fingerprint, "cpu", False, None)
@@ -221,34 +225,67 @@ def parts(split: Split, units: int) -> None:
         (_, first), (most, last) = took.items()
         each = 1e3 * (last - first) / (most - 1)
         print(json.dumps({"documents": batch, "words": K, "update_ms": each}), flush=True)
-    context = multiprocessing.get_context("spawn")
     for floats in (K, units * K + K, 4 * (units * K + K)):
-        with tempfile.TemporaryDirectory() as folder:
-            queue = context.Queue()
-            workers = [
-                context.Process(target=sum_gradients, args=(rank, folder, floats, queue))
-                for rank in range(2)
-            ]
-            for worker in workers:
-                worker.start()
-            print(json.dumps({"bytes": 4 * floats, "sum_ms": queue.get()}), flush=True)
-            for worker in workers:
-                worker.join()
+        took = in_processes(2, sum_gradients, floats)
+        print(json.dumps({"bytes": 4 * floats, "sum_ms": took}), flush=True)
+    for size in 3 * (1, 2):  # by turns: other programs disturb both
+        took = in_processes(size, update_together, split.learn.counts, units)
+        print(json.dumps({"workers": size, "documents": 128, "update_ms": took}), flush=True)
 
 
-def sum_gradients(rank: int, folder: str, floats: int, queue: Any) -> None:
-    """The time of a sum over two processes, by gloo."""
+def in_processes(size: int, function: Callable[..., float], *arguments: Any) -> float:
+    """What a function gives in the first of so many processes, which meet by gloo."""
+    context = multiprocessing.get_context("spawn")
+    queue = context.Queue()
+    with tempfile.TemporaryDirectory() as folder:
+        given = [(rank, size, folder, queue, function, arguments) for rank in range(size)]
+        workers = [context.Process(target=met, args=each) for each in given]
+        for worker in workers:
+            worker.start()
+        found: float = queue.get()
+        for worker in workers:
+            worker.join()
+    return found
+
+
+def met(
+    rank: int,
+    size: int,
+    folder: str,
+    queue: Any,
+    function: Callable[..., float],
+    arguments: tuple[Any, ...],
+) -> None:
+    """Call a function with the others."""
     torch.set_num_threads(1)
-    store = distributed.FileStore(f"{folder}/meeting", 2)
-    distributed.init_process_group("gloo", store=store, rank=rank, world_size=2)
+    store = distributed.FileStore(f"{folder}/meeting", size)
+    distributed.init_process_group("gloo", store=store, rank=rank, world_size=size)
+    found = function(*arguments)
+    if rank == 0:
+        queue.put(found)
+    distributed.destroy_process_group()
+
+
+def sum_gradients(floats: int) -> float:
+    """Milliseconds of a sum over two processes."""
     gradient, times = torch.zeros(floats), []
     for _ in range(200):
         begin = time.perf_counter()
         distributed.all_reduce(gradient)
         times.append(1e3 * (time.perf_counter() - begin))
-    if rank == 0:
-        queue.put(sorted(times)[len(times) // 10])
-    distributed.destroy_process_group()
+    return sorted(times)[len(times) // 10]
+
+
+def update_together(counts: Any, units: int) -> float:
+    """Milliseconds, as a clock tells them, of an update on 128 documents that workers divide."""
+    together, took = Together(), []
+    for updates in (1, 51):
+        settings = Pretraining(updates=updates, batch_size=128)
+        model = OverReplicatedSoftmax(units, pretraining=settings, random_state=0, device="cpu")
+        begin = time.perf_counter()
+        model.fit_keeping_checkpoint(counts[together.rank :: together.size], together)
+        took.append(1e3 * (time.perf_counter() - begin))
+    return (took[1] - took[0]) / 50
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import docboltz
-from docboltz import OverReplicatedSoftmax, Pretraining, fitting
+from docboltz import OverReplicatedSoftmax, Pretraining, Validation, fitting
 from docboltz.corpus.chunks import ChunkCounter
 from docboltz.corpus.counts import Corpus
 from docboltz.corpus.document import Document
@@ -317,16 +317,25 @@ def lines(tmp_path):
     return docboltz.read(file)
 
 
-def test_counts_on_disk_make_the_same_model(tmp_path, monkeypatch, few_bytes, lines, capsys):
-    disk = fit(lines, tmp_path / "disk", verbose=True)
+@pytest.mark.filterwarnings("ignore::docboltz.errors.NoDensityWarning")
+@pytest.mark.parametrize("validation", [None, Validation(0.2)], ids=["plain", "validation"])
+def test_counts_on_disk_make_the_same_model(
+    tmp_path, monkeypatch, few_bytes, lines, capsys, validation
+):
+    def model():
+        return estimator().set_params(validation=validation)
+
+    disk = fit(lines, tmp_path / "disk", model(), verbose=True)
     said = capsys.readouterr().err
     features = disk.save_features(lines, tmp_path / "disk.npy")
     indexed = disk.index(lines)
+    predicted = disk.perplexity(lines).value
+    assert bool(disk.estimator.looks_) == (validation is not None)
     assert features.on_disk
     assert indexed.on_disk
     assert (len(indexed), indexed.n_empty) == (300, 12)
     monkeypatch.setattr("docboltz.corpus.counting.MOST_HELD", 1 << 28)
-    memory = fit(lines, tmp_path / "memory", verbose=True)
+    memory = fit(lines, tmp_path / "memory", model(), verbose=True)
     assert "kept on disk" not in capsys.readouterr().err
     assert f"they are kept on disk, in {tmp_path / 'disk.counts'}" in said
     for name, array in memory._arrays.items():
@@ -335,6 +344,7 @@ def test_counts_on_disk_make_the_same_model(tmp_path, monkeypatch, few_bytes, li
     assert np.array_equal(disk.store.features, memory.store.features)
     assert disk.store.documents(range(300)) == memory.store.documents(range(300))
     assert disk.topics() == memory.topics()
+    assert predicted == memory.perplexity(lines).value
     memory.save_features(lines, tmp_path / "memory.npy")
     assert (tmp_path / "memory.npy").read_bytes() == (tmp_path / "disk.npy").read_bytes()
     assert not any(path.name.endswith(".counts") for path in tmp_path.iterdir())

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 
 from docboltz import likelihood
 from docboltz.likelihood import numerator
 from docboltz.model import exact
-from docboltz.model.counts import lengths
+from docboltz.model.counts import SparseCounts, lengths
 from docboltz.model.latent_words import LatentWords
 from tests.conftest import random_counts, random_parameters
 from tests.model.test_conditionals import sparse
@@ -61,3 +63,19 @@ def test_blocks_change_nothing_but_the_draws(monkeypatch: pytest.MonkeyPatch) ->
     drawn = numerator(p, sparse(counts), m, "importance", generator=seeded())
     off = (drawn.value - whole["exact"].value).abs()
     assert (off < (10 * drawn.error).clamp_min(0.5)).all()
+
+
+def test_counts_are_not_copied_to_be_predicted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They may be on disk, and more than memory holds: a block at a time is."""
+    moved, plain = [], SparseCounts.to
+
+    def to(self: SparseCounts, *where: Any) -> SparseCounts:
+        moved.append(len(self))
+        return plain(self, *where)
+
+    monkeypatch.setattr(likelihood, "BLOCK_ENTRIES", 20)
+    monkeypatch.setattr(SparseCounts, "to", to)
+    p, counts = random_parameters(4, 6, scale=0.5), random_counts(9, 6)
+    for m in (torch.zeros(9), torch.arange(9)):
+        numerator(p, sparse(counts), m.double(), "bound", generator=seeded())
+    assert moved == [3, 3, 3, 3, 3, 3]

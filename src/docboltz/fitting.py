@@ -10,7 +10,7 @@ from dataclasses import replace as replaced
 from itertools import chain
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import numpy as np
 
@@ -152,13 +152,9 @@ def fit(
             write_store(model, corpus, texts, folder_of_store, store=store, verbose=verbose)
             look_for_topics(model, verbose=verbose)
         except (DocboltzError, KeyboardInterrupt) as error:
-            complete = f"model in {out} is complete; to search its documents, index them again."
             if out is None:
                 raise
-            if isinstance(error, DocboltzError):
-                error.hint = f"{error.hint} The {complete}".strip()
-                raise
-            raise KeyboardInterrupt(f"the {complete}") from error
+            raise_after_saving(error, out)
         finally:
             estimator.set_params(checkpoint=None)  # what is done with it now needs none
         if stopped is not None:
@@ -167,6 +163,15 @@ def fit(
             done = f"usable as it is, after {estimator.n_updates_:,} updates.{kept}"
             raise TrainingInterrupted(f"the model in {out} is {done}", model)
     return model
+
+
+def raise_after_saving(error: DocboltzError | KeyboardInterrupt, out: Path) -> NoReturn:
+    """Raise what came in between when the model was saved already, and say so."""
+    complete = f"model in {out} is complete; to search its documents, index them again."
+    if isinstance(error, KeyboardInterrupt):
+        raise KeyboardInterrupt(f"the {complete}") from error
+    error.hint = f"{error.hint} The {complete}".strip()
+    raise error
 
 
 def softmax_model(

@@ -93,8 +93,7 @@ def numerator(
     some_latent = bool(m.any())
     if method != "importance" or not some_latent:  # particles are good enough in float32
         p = p.to(p.W.device, torch.float64)
-    counts, m = counts.to(p.W.device, p.W.dtype), m.double()
-    parts = []
+    m, parts = m.double(), []
     width = p.n_words
     if method == "exact" and some_latent:
         states = states or TopicStates(p)
@@ -103,7 +102,8 @@ def numerator(
         width = max(width, BLOCK_ENTRIES // AT_ONCE)
     for begin, end in _blocks(len(counts), width):
         show(begin, len(counts))
-        block, latent = counts.slice(begin, end), m[begin:end]
+        # Not all at once: counts may be on disk.
+        block, latent = counts.slice(begin, end).to(p.W.device, p.W.dtype), m[begin:end]
         if not bool(latent.any()):
             value = -free_energy(p, block).double()
         elif states is not None and method == "exact":

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from docboltz.asking import SEARCH, without_unknown
-from docboltz.corpus.counts import Corpus
+from docboltz.corpus.counts import Corpus, without_empty
 from docboltz.corpus.text import TextAnalysis
 from docboltz.errors import InvalidCorpus, InvalidModelFile, InvalidParameter, require
 from docboltz.explaining import Explaining
@@ -289,13 +289,12 @@ class TextModel(Explaining, MapVerbs):
         drawn by `random_state`.
         """
         corpus = texts if isinstance(texts, Corpus) else self._count(texts, "perplexity")
-        corpus = corpus.without_empty()
-        if not len(corpus):
+        counts = without_empty(corpus.counts)
+        if not counts.shape[0]:
             raise InvalidCorpus(
                 "No document has a word of the model's vocabulary: there is nothing to predict.",
                 hint="Check that these are texts of the kind it was trained on.",
             )
-        counts = corpus.counts
         if n is not None and counts.shape[0] > n:
             chosen = np.random.RandomState(random_state).permutation(counts.shape[0])[:n]
             counts = counts[np.sort(chosen)]

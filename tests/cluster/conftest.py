@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
 import os
+import pickle
 import random
+import warnings
 from collections.abc import Iterator
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+
+from docboltz.cluster import fitting
+from docboltz.cluster.counted import CountedCorpus
+from docboltz.cluster.parts import Job
 
 THEMES = (
     ("ship", "ships", "sea", "port", "sail", "sailing", "wave", "harbour"),
@@ -64,6 +74,30 @@ def cluster() -> Iterator[None]:
                 pytest.skip(f"Ray does not start here: {error}")
     yield
     ray.shutdown()
+
+
+def without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What would be done on a cluster is done in this process, with what another one would get."""
+
+    def start(function: Any, *given: Any, **_: Any) -> Any:
+        return function(*pickle.loads(pickle.dumps(given)))
+
+    def do_jobs(jobs: list[Job], work: Any, *arguments: Any, **_: Any) -> Any:
+        actor = start(work, *arguments)
+        return ((job.number, start(actor, job)) for job in jobs)
+
+    def train(estimator: Any, corpus: CountedCorpus, *_: Any, out: Path) -> None:
+        with warnings.catch_warnings(action="ignore"):  # of workers nobody hears them
+            estimator.fit_keeping_checkpoint(corpus.counts[:])
+        estimator.save(out)
+
+    for name in ("features", "fitting", "ids", "vocabulary"):
+        module = importlib.import_module(f"docboltz.cluster.{name}")
+        fakes = {"start": start, "get": lambda found: found, "do_jobs": do_jobs, "train": train}
+        fakes["joined"] = lambda *_: nullcontext()
+        fakes["_finish_on_cluster"] = partial(start, fitting.finish)
+        for own in fakes.keys() & vars(module).keys():
+            monkeypatch.setattr(module, own, fakes[own])
 
 
 def ray_processes(name: str) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import sys
 
@@ -34,6 +35,28 @@ def test_nobody_waits_for_a_cluster_that_is_not_there() -> None:
         address = f"127.0.0.1:{free.getsockname()[1]}"
         with pytest.raises(InvalidParameter, match="no Ray cluster"), joined(address, "fit"):
             pass
+
+
+@pytest.mark.parametrize("level", [None, "info"])
+def test_ray_says_nothing_at_its_start_unless_it_was_asked_to(
+    level: str | None, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    ray = pytest.importorskip("ray", reason="needs docboltz[ray]")
+    pytest.importorskip("ray.train.torch", reason="needs docboltz[ray]")
+
+    def init(**_: object) -> None:
+        os.write(2, f"logging.cc: {os.environ['RAY_BACKEND_LOG_LEVEL']}\n".encode())
+
+    fakes = {"init": init, "shutdown": lambda: None, "is_initialized": lambda: False}
+    for name, fake in fakes.items():
+        monkeypatch.setattr(ray, name, fake)
+    monkeypatch.delenv("RAY_BACKEND_LOG_LEVEL", raising=False)
+    if level is not None:
+        monkeypatch.setenv("RAY_BACKEND_LOG_LEVEL", level)
+    with joined("local", "fit"):
+        os.write(2, b"progress\n")
+    assert capfd.readouterr().err == ("logging.cc: info\n" if level else "") + "progress\n"
+    assert os.environ.get("RAY_BACKEND_LOG_LEVEL") == level
 
 
 @pytest.mark.parametrize(

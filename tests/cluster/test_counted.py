@@ -55,15 +55,3 @@ def test_every_document_is_one_workers(both: tuple[Corpus, CountedCorpus], size:
     assert np.array_equal(
         np.concatenate([shard.toarray() for shard in shards]), whole.counts.toarray()
     )
-
-
-def test_an_id_that_two_parts_have_gets_a_suffix(tmp_path: Path) -> None:
-    for name in "ab":
-        (tmp_path / f"{name}.jsonl").write_text('{"id": "x", "text": "sea"}\n')
-    documents = docboltz.read([tmp_path / "a.jsonl", tmp_path / "b.jsonl"])
-    whole = count(documents, TextAnalysis())
-    jobs = jobs_of(documents.parts(), tmp_path / "out", "")
-    for job in jobs:
-        CountPart(TextAnalysis(), whole.vocabulary)(job)
-    read = CountedCorpus([job.file for job in jobs], [1, 1], whole.vocabulary)
-    assert tuple(read.ids) == whole.ids == ("x", "x#2")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import signal
 import threading
 import time
@@ -14,12 +13,11 @@ import pytest
 from pyarrow import parquet
 
 import docboltz
-from docboltz.cluster import features
 from docboltz.cluster.features import FeaturesOfPart, Inferred, save_features_on_cluster
-from docboltz.cluster.parts import Job, jobs_of, stamp_of
+from docboltz.cluster.parts import jobs_of, stamp_of
 from docboltz.errors import InvalidParameter, NoDocuments
 from docboltz.text_model import TextModel
-from tests.cluster.conftest import ray_processes, write_files
+from tests.cluster.conftest import ray_processes, without_ray, write_files
 
 
 @pytest.fixture(scope="module")
@@ -30,22 +28,9 @@ def model(files: str, tmp_path_factory: pytest.TempPathFactory) -> TextModel:
     )
 
 
-def here(jobs: list[Job], work: Any, *arguments: Any, **_: Any) -> Any:
-    """Do the jobs in this process, but with what another one would get."""
-    actor = work(*pickle.loads(pickle.dumps(arguments)))
-    return ((job.number, actor(pickle.loads(pickle.dumps(job)))) for job in jobs)
-
-
-class Joined:
-    def __init__(self, *_: object) -> None: ...
-    def __enter__(self) -> None: ...
-    def __exit__(self, *_: object) -> None: ...
-
-
-@pytest.fixture
-def without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(features, "do_jobs", here)
-    monkeypatch.setattr(features, "joined", Joined)
+@pytest.fixture(name="without_ray")
+def _without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
+    without_ray(monkeypatch)
 
 
 def saved(model: TextModel, files: str, out: Path, **how: Any) -> Inferred:

@@ -18,7 +18,7 @@ from docboltz.errors import InvalidCorpus, InvalidParameter
 from docboltz.fitting import checkpoint_folder
 from docboltz.storage import CHECKPOINT
 from docboltz.text_model import TextModel
-from tests.cluster.conftest import ray_processes
+from tests.cluster.conftest import ray_processes, without_ray
 
 SETTINGS: dict[str, Any] = {"units": 4, "updates": 60, "min_df": 1, "device": "cpu"}
 
@@ -103,6 +103,50 @@ def test_the_same_call_goes_on_after_ctrl_c(
     assert written[0] == written[1]
     assert model.fingerprint == fitted(files, tmp_path / "alone").fingerprint
     assert sorted(path.name for path in tmp_path.iterdir()) == ["alone", "model"]
+
+
+@pytest.mark.parametrize("replace", [False, True])
+@pytest.mark.parametrize("when", ["describe_units", "write_store", "look_for_topics"])
+def test_what_is_said_after_ctrl_c_is_true(
+    files: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str, replace: bool
+) -> None:
+    """The same call goes on, or the model is there, can be indexed, and nothing lies beside it."""
+    without_ray(monkeypatch)
+    out = tmp_path / "model"
+    before = fitted(files, out, updates=5).fingerprint if replace else None
+    with monkeypatch.context() as patch:
+        patch.setattr(fitting, when, interrupt)
+        with pytest.raises(KeyboardInterrupt) as caught:
+            fitted(files, out, ray="local", replace=replace)
+    if when == "describe_units":
+        assert str(caught.value) == "the same call goes on where this one stopped."
+        model = fitted(files, out, ray="local", replace=replace)
+    else:
+        assert str(caught.value).startswith(f"the model in {out} is complete; to search")
+        assert [path.name for path in tmp_path.iterdir()] == ["model"]
+        model = TextModel.open(out)
+        assert model.fingerprint != before
+        model.index(docboltz.read(files))
+    assert_same_collection(fitted(files, tmp_path / "alone"), model)
+
+
+def interrupt(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_an_error_after_the_model_was_saved_says_so(
+    files: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_ray(monkeypatch)
+
+    def fail(*_: object, **__: object) -> None:
+        raise InvalidCorpus("The disk is full.", hint="Free some space.")
+
+    monkeypatch.setattr(fitting, "look_for_topics", fail)
+    with pytest.raises(InvalidCorpus) as caught:
+        fitted(files, tmp_path / "model", ray="local")
+    assert caught.value.hint.startswith("Free some space. The model in ")
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
 def test_what_can_be_refused_is_refused_before_ray_starts(files: str, tmp_path: Path) -> None:

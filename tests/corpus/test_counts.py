@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from docboltz.corpus.counts import Corpus, split_rows
+from docboltz.corpus.counts import Corpus, split_rows, without_empty
 from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.errors import InvalidCorpus, InvalidParameter
 
@@ -48,6 +48,14 @@ def test_empty_documents_are_counted_and_can_be_left_out():
     assert whole.dates == ("", "")
     assert whole.without_empty().dates == ("",)
     assert whole.lengths.tolist() == [0, 3]
+
+
+def test_counts_are_not_copied_to_leave_empty_documents_out():
+    whole = csr_array(np.array([[0, 0], [1, 2], [0, 0], [0, 3], [0, 0]], dtype=np.int32))
+    found = without_empty(whole)
+    assert found.toarray().tolist() == [[1, 2], [0, 3]]
+    assert np.shares_memory(found.data, whole.data)
+    assert np.shares_memory(found.indices, whole.indices)
 
 
 def test_a_split_is_seeded_and_loses_nothing():

@@ -1,6 +1,7 @@
 """Paths and URLs are opened alike, and only what is a file."""
 
 import os
+import pickle
 import sys
 import time
 from threading import Thread
@@ -12,7 +13,6 @@ from docboltz.corpus import locations
 from docboltz.corpus.locations import locate
 from docboltz.corpus.readers import read
 from docboltz.errors import InvalidCorpus
-from docboltz.files import NotAFile
 
 
 def texts(source, **options):
@@ -45,6 +45,21 @@ class TestUrls:
         assert locate(str(tmp_path / "a.txt")).size() == 6
         fsspec.filesystem("memory").pipe("/sizes/a.txt", b"words\n")
         assert locate("memory://sizes/a.txt").size() is None
+
+    def test_a_process_that_works_elsewhere_finds_a_relative_path(self, tmp_path, monkeypatch):
+        (tmp_path / "here").mkdir()
+        for name in "ab":
+            (tmp_path / "here" / f"{name}.txt").write_text(f"{name}\n")
+        monkeypatch.chdir(tmp_path / "here")
+        whole = list(read(["a.txt", "b.txt"]))
+        sent = pickle.dumps(read(["a.txt", "b.txt"]).parts())
+        monkeypatch.chdir(tmp_path)
+        parts = pickle.loads(pickle.dumps(pickle.loads(sent)))
+        assert [document for part in parts for document in part.documents] == whole
+        assert [document.id for document in whole] == ["a.txt:1", "b.txt:1"]
+        place = parts[0].sources[0].location
+        assert (place.kind(), place.size()) == ("file", 2)
+        assert place.state()[0][0] == "a.txt"
 
     def test_home_is_where_it_is(self, tmp_path, monkeypatch):
         monkeypatch.setenv("HOME", str(tmp_path))
@@ -194,7 +209,7 @@ class TestOnlyFiles:
         os.mkfifo(tmp_path / "a.txt")
         before = os.stat(tmp_path / "file")
         monkeypatch.setattr("os.stat", lambda path, **options: before)
-        with pytest.raises(NotAFile, match="it is a pipe"):
+        with pytest.raises(OSError, match="not a file"):
             locate(str(tmp_path / "a.txt")).open()
 
     def test_process_substitution_is_told_about_standard_input(self):

@@ -7,6 +7,7 @@ import math
 import pytest
 import torch
 
+from docboltz.model import unigram
 from docboltz.model.counts import SparseCounts
 from docboltz.model.unigram import (
     UNSEEN_WORD_COUNT,
@@ -30,3 +31,18 @@ def test_likelihood_is_the_product_over_words() -> None:
     found = unigram_log_likelihood(COUNTS, frequency)
     expected = [2 * math.log(0.5) + math.log(0.25), 0, 3 * math.log(0.5)]
     assert found.tolist() == pytest.approx(expected)
+
+
+def test_words_are_not_looked_up_for_all_documents_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counts may be on disk, and more than memory holds."""
+    frequency = torch.tensor([0.5, 0.2, 0.25, 0.05], dtype=torch.float64)
+    whole, sizes, plain = unigram_log_likelihood(COUNTS, frequency), [], SparseCounts.slice
+
+    def cut(self: SparseCounts, begin: int, end: int) -> SparseCounts:
+        sizes.append(end - begin)
+        return plain(self, begin, end)
+
+    monkeypatch.setattr(unigram, "BLOCK_DOCUMENTS", 2)
+    monkeypatch.setattr(SparseCounts, "slice", cut)
+    assert torch.equal(unigram_log_likelihood(COUNTS, frequency), whole)
+    assert sizes == [2, 1]

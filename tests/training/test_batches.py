@@ -40,8 +40,11 @@ def streaming() -> Iterator[None]:
         yield
 
 
-def documents(n: int = 9, K: int = 5, device: torch.device = CPU) -> Documents:
-    return Documents.of(sparse(random_counts(n, K).float()), FixedLatentWords(2), device)
+def documents(
+    n: int = 9, K: int = 5, device: torch.device = CPU, rows: torch.Tensor | None = None
+) -> Documents:
+    counts = sparse(random_counts(n, K).float())
+    return Documents.of(counts, FixedLatentWords(2), device, rows=rows)
 
 
 def streamed(n: int = 9, K: int = 5, device: torch.device = CPU) -> Documents:
@@ -84,9 +87,11 @@ CHUNKS = [(0, 4), (4, 4), (8, 2), (10, 4), (3, 1), (4, 4), (0, 4), (0, 4)]
 """One after the other, a short one, back, and the same once more."""
 
 
-def test_staged_batches_are_the_batches_of_the_counts() -> None:
-    plain = batches_of(documents(), 4, seed=3, at_once=4)
-    ahead = batches_of(streamed(), 4, seed=3, at_once=4)
+@pytest.mark.parametrize("rows", [None, torch.tensor([7, 0, 3, 8, 1])], ids=["all", "some"])
+def test_staged_batches_are_the_batches_of_the_counts(rows: torch.Tensor | None) -> None:
+    plain = batches_of(documents(rows=rows), 4, seed=3, at_once=4)
+    with streaming():
+        ahead = batches_of(documents(rows=rows), 4, seed=3, at_once=4)
     assert isinstance(ahead, StreamedBatches)
     places = [
         t.data_ptr() for t in vars(ahead._staged.counts).values() if isinstance(t, torch.Tensor)

@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import torch
 
 from docboltz import Finetuning, OverReplicatedSoftmax, Pretraining, Validation
-from docboltz.training.course import Look, choose, looks_of, report
+from docboltz.model.latent_words import FixedLatentWords
+from docboltz.training.course import Course, Look, choose, looks_of, report
+from tests.model.test_conditionals import sparse
+from tests.training.fakes import CPU, small_parameters
 from tests.training.test_validation import of_many_kinds
 
 
@@ -81,6 +85,26 @@ def test_what_was_chosen_is_learnt_from_all_documents() -> None:
         finetuning=fitted.finetuning_ and Finetuning(**vars(fitted.finetuning_)),
     ).fit(X)
     assert (by_hand.components_ == fitted.components_).all()
+
+
+def test_no_counts_are_copied_to_hold_documents_out() -> None:
+    """They may be on disk, and more than memory holds."""
+    counts = sparse(of_many_kinds(300, 30, seed=0).float())
+    course = Course(
+        small_parameters(8, 30, dtype=torch.float32),
+        counts,
+        FixedLatentWords(0),
+        CPU,
+        pretraining=Pretraining(updates=1),
+        finetuning=None,
+        validation=Validation(),
+        seed=0,
+    )
+    documents = course.run._documents
+    assert course.trial is not None
+    assert len(documents) == 240
+    assert documents.counts.words.data_ptr() == counts.words.data_ptr()
+    assert documents.counts.counts.data_ptr() == counts.counts.data_ptr()
 
 
 def test_stronger_decay_is_tried_until_it_finds_too_few(monkeypatch: pytest.MonkeyPatch) -> None:

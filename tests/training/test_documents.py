@@ -7,9 +7,11 @@ from hypothesis import strategies as st
 
 from docboltz.model.counts import dense
 from docboltz.model.latent_words import LatentWords
-from docboltz.training.documents import Shuffle
+from docboltz.training import documents as training_documents
+from docboltz.training.documents import Documents, Shuffle
 from tests.conftest import random_counts
-from tests.training.fakes import documents_of
+from tests.model.test_conditionals import sparse
+from tests.training.fakes import CPU, documents_of
 
 
 @pytest.mark.parametrize(("n", "batch_size"), [(10, 4), (7, 3), (5, 5), (9, 1)])
@@ -60,3 +62,19 @@ def test_picked_documents_are_their_dense_shares(policy: LatentWords) -> None:
     assert torch.equal(batch.n, n)
     assert torch.equal(batch.d, n + policy(n))
     assert len(documents_of(counts, policy)) == 6
+
+
+def test_documents_beside_those_held_out_are_learnt_from_like_a_copy_of_them(
+    policy: LatentWords, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(training_documents, "BLOCK_ROWS", 3)
+    counts, rows = random_counts(9, 5), torch.tensor([7, 0, 3, 8, 1, 4, 2])
+    some = Documents.of(sparse(counts), policy, CPU, rows=rows)
+    copied = documents_of(counts[rows], policy)
+    assert len(some) == len(copied) == 7
+    one, other = (each.pick(torch.tensor([6, 0, 6])) for each in (some, copied))
+    assert torch.equal(dense(one.shares), dense(other.shares))
+    assert torch.equal(one.d, other.d)
+    assert torch.equal(some.quantiles(4), copied.quantiles(4))
+    assert torch.equal(some.facts.frequency, copied.facts.frequency)
+    assert (some.facts.sizes, some.facts.mean_d) == (copied.facts.sizes, copied.facts.mean_d)

@@ -278,7 +278,9 @@ def test_documents_are_held_out_by_all_workers_and_measured_once() -> None:
 
     def work(worker: Alone) -> tuple[int, int, dict[str, float]]:
         g = seeded(worker.seed(0))
-        learnt, held = hold_out(sparse(shards[worker.rank]), 0.3, generator=g, together=worker)
+        own = sparse(shards[worker.rank])
+        parts = hold_out(len(own), 0.3, generator=g, together=worker)
+        learnt, held = map(own.rows, parts)
         found = HeldOut(held, learnt, FixedLatentWords(2), CPU, generator=g, together=worker)
         return len(learnt), len(held), found.measure(p)
 
@@ -291,8 +293,8 @@ def test_a_worker_with_one_document_keeps_it() -> None:
     X = of_many_kinds(60, 20, seed=0)
 
     def work(worker: Alone) -> tuple[int, int]:
-        own = sparse(X[:1] if worker.rank == 0 else X[1:])
-        learnt, held = hold_out(own, 0.9, generator=seeded(), together=worker)
+        own = X[:1] if worker.rank == 0 else X[1:]
+        learnt, held = hold_out(len(own), 0.9, generator=seeded(), together=worker)
         return len(learnt), len(held)
 
     assert in_threads(work) == [(1, 0), (5, 54)]

@@ -140,7 +140,8 @@ class DocNADE(DocumentDensity, MakesFeatures):
         frequency = smoothed_word_frequency(counts)
         documents, held = repeat_words(counts), None
         if self.validation and len(counts) >= FEWEST_DOCUMENTS:
-            documents, held = hold_out(documents, self.validation, generator=generator)
+            parts = hold_out(len(documents), self.validation, generator=generator)
+            documents, held = map(documents.rows, parts)
         on_device = torch.Generator(device).manual_seed(draw_seed(rng))
         net = Network.initial(
             frequency, self.n_components, self.activation, tree, generator=on_device
@@ -148,10 +149,10 @@ class DocNADE(DocumentDensity, MakesFeatures):
         names = ("updates", "batch_size", "contexts", "rate", "dropout", "weight_decay", "patience")
         settings = Learning(**{name: getattr(self, name) for name in names})
         learnt = Learnt(net)
-        parts = documents.to(device), None if held is None else held.to(device)
+        given = documents.to(device), None if held is None else held.to(device)
         try:
             with progress_bar("DocNADE", "updates", shown=self.verbose) as show:
-                learn(net, *parts, settings, learnt, generator=on_device, show=show)
+                learn(net, *given, settings, learnt, generator=on_device, show=show)
         finally:
             self._keep(learnt)
         return self

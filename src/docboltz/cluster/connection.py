@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import socket
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -15,6 +16,7 @@ INSTALL = "pip install 'docboltz[ray]'"
 LOCAL_STORE = 1 << 28
 """Bytes of memory that Ray on this machine shares among its processes; more goes to disk."""
 
+LEVEL, STDERR = "RAY_BACKEND_LOG_LEVEL", 2
 REACHED_SECONDS = 10.0
 """Time to wait for the head of a cluster to answer."""
 
@@ -47,10 +49,10 @@ def joined(address: str, owner: str) -> Iterator[None]:
     own: dict[str, Any] = {}
     if address == "local":
         own = {"include_dashboard": False, "object_store_memory": LOCAL_STORE}
-        os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # else it writes into progress
     try:
         _require_reachable(address)
-        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **own)
+        with _silently():
+            ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **own)
     except Exception as error:  # Ray raises plain ones, too
         reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
         raise InvalidParameter(
@@ -70,6 +72,29 @@ def _require_reachable(address: str) -> None:
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if colon and port.isdecimal():
         socket.create_connection((host, int(port)), timeout=REACHED_SECONDS).close()
+
+
+@contextmanager
+def _silently() -> Iterator[None]:
+    """Let Ray's compiled part, which would write into progress, start without a word.
+
+    A user who wants to hear more has set its level. That it was set it says as well, to the file
+    behind standard error, before it heeds it.
+    """
+    if LEVEL in os.environ or sys.stderr is None:
+        yield
+        return
+    os.environ[LEVEL] = "fatal"
+    sys.stderr.flush()
+    kept = os.dup(STDERR)
+    with open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), STDERR)
+    try:
+        yield
+    finally:
+        os.dup2(kept, STDERR)
+        os.close(kept)
+        del os.environ[LEVEL]
 
 
 @contextmanager
@@ -126,6 +151,13 @@ def processors_per_worker(workers: int, nodes: list[int]) -> int:
     have = sum(nodes)
     expected = f"at most {have}, the number of processors of the cluster"
     raise InvalidParameter(owner="TextModel.fit", name="workers", expected=expected, got=workers)
+
+
+def start(function: Any, *arguments: Any, **options: Any) -> Any:
+    """Have a function called on the cluster; `get` gives what it returns. Options are Ray's."""
+    import ray
+
+    return ray.remote(function).options(**options).remote(*arguments)
 
 
 def get(reference: Any) -> Any:

@@ -18,10 +18,9 @@ import pyarrow as pa
 from pyarrow import parquet
 from scipy.sparse import csr_array
 
+from docboltz.cluster.ids import NewIds
 from docboltz.cluster.parts import STAMP, Job
 from docboltz.corpus.counting import count
-from docboltz.corpus.report import ReadReport
-from docboltz.corpus.taken_ids import TakenIds
 from docboltz.corpus.text import TextAnalysis
 from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.errors import NoDocuments
@@ -94,13 +93,22 @@ class CountPart:
 class CountedCorpus:
     """All counted documents, in order: like a `Corpus` to whoever goes through it block by block.
 
-    Memory holds a block at a time, and `ids` those there have been, to tell equal ones apart.
+    Memory holds a block at a time. Files have ids as they were given; `new_ids` are those of
+    documents whose id was taken, file by file.
     """
 
-    def __init__(self, files: Sequence[Path], sizes: Sequence[int], vocabulary: Vocabulary) -> None:
+    def __init__(
+        self,
+        files: Sequence[Path],
+        sizes: Sequence[int],
+        vocabulary: Vocabulary,
+        new_ids: Sequence[NewIds] = (),
+    ) -> None:
         self.vocabulary = vocabulary
-        self._files = list(files)
-        self._starts = [0, *accumulate(sizes)]
+        self.files = list(files)
+        self._sizes, self._starts = sizes, [0, *accumulate(sizes)]
+        pairs = zip(self._starts, new_ids, strict=False)
+        self._new_ids = {start + row: id for start, new in pairs for row, id in new.items()}
 
     def __len__(self) -> int:
         return self._starts[-1]
@@ -125,15 +133,18 @@ class CountedCorpus:
         arrays = np.concatenate(counts), np.concatenate(words), starts
         return csr_array(arrays, shape=(end - begin, len(self.vocabulary)))
 
+    def named(self, new_ids: Sequence[NewIds]) -> CountedCorpus:
+        """The same with new ids."""
+        return CountedCorpus(self.files, self._sizes, self.vocabulary, new_ids)
+
     def shard(self, rank: int, size: int) -> csr_array:
         """Counts of one worker's documents: as many for each, in order."""
         return self[len(self) * rank // size : len(self) * (rank + 1) // size]
 
     @property
     def ids(self) -> Iterator[str]:
-        """Ids; one that another part has too gets a suffix, as when parts are read one by one."""
-        taken, report = TakenIds(), ReadReport()
-        return (taken.unique(id, report) for id in self._column("id"))
+        """Ids, no two alike."""
+        return (self._new_ids.get(row, id) for row, id in enumerate(self._column("id")))
 
     @property
     def labels(self) -> Iterator[tuple[str, ...]]:
@@ -163,7 +174,7 @@ class CountedCorpus:
             start = self._starts[number]
             stop = min(end, self._starts[number + 1])
             first, last = (begin - start) // BLOCK_DOCUMENTS, (stop - 1 - start) // BLOCK_DOCUMENTS
-            with parquet.ParquetFile(self._files[number]) as file:
+            with parquet.ParquetFile(self.files[number]) as file:
                 table = file.read_row_groups([*range(first, last + 1)], columns=columns)
             yield table.slice(begin - start - first * BLOCK_DOCUMENTS, stop - begin)
             begin = stop

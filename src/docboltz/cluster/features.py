@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.compute as pc
 from pyarrow import parquet
 
-from docboltz.cluster.connection import joined
+from docboltz.cluster.connection import get, joined, start
+from docboltz.cluster.ids import find_new_ids, rename
 from docboltz.cluster.parts import STAMP, Job, do_jobs, jobs_of
 from docboltz.corpus.readers import as_documents
 from docboltz.corpus.report import ReadReport
@@ -51,8 +52,8 @@ def save_features_on_cluster(
 ) -> Inferred:
     """Write a file of features for each part of the documents into the folder `out`.
 
-    Each is what `docboltz.feature_files.save_features` writes. Parts whose features are there, by
-    the same model of the same files, are not inferred again.
+    Together they are what `docboltz.feature_files.save_features` writes. Parts whose features are
+    there, by the same model of the same files, are not inferred again.
     """
     owner = "TextModel.save_features"
     known = inference in (None, "fast", "mean_field")
@@ -81,11 +82,16 @@ def save_features_on_cluster(
                 gpu=device.startswith("cuda"),
             )
         )
+        new_ids, met = find_new_ids([job.file for job in jobs])
+        named = [start(rename, job.file, ids) for job, ids in zip(jobs, new_ids, strict=True)]
+        for each in named:
+            get(each)
     for draft in folder.glob(".part-*.parquet"):  # of a worker that died
         draft.unlink(missing_ok=True)
     stream.report = ReadReport()
     for job in jobs:
         stream.report.add(found[job.number][1])
+    stream.report.add(met)
     inferred = [found[job.number][0] for job in jobs]
     if verbose:
         for line in stream.report.summary():

@@ -13,8 +13,9 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from docboltz.cluster.connection import get, joined, processors_of_nodes
+from docboltz.cluster.connection import get, joined, processors_of_nodes, start
 from docboltz.cluster.counted import Counted, CountedCorpus, CountPart
+from docboltz.cluster.ids import find_new_ids
 from docboltz.cluster.parts import do_jobs, jobs_of
 from docboltz.cluster.training import train
 from docboltz.cluster.vocabulary import find_vocabulary
@@ -22,7 +23,15 @@ from docboltz.corpus.language_guess import TEXTS, LanguageGuess
 from docboltz.corpus.readers import Documents, as_documents
 from docboltz.corpus.text import TextAnalysis
 from docboltz.corpus.vocabulary import Vocabulary
-from docboltz.errors import FewDocumentsWarning, InvalidParameter, require, require_count, warn_user
+from docboltz.errors import (
+    DocboltzError,
+    FewDocumentsWarning,
+    InvalidModelFile,
+    InvalidParameter,
+    require,
+    require_count,
+    warn_user,
+)
 from docboltz.estimator.base import TopicModel, few_documents
 from docboltz.estimator.models import assemble
 from docboltz.files import StrPath
@@ -31,12 +40,13 @@ from docboltz.fitting import (
     describe_text,
     describe_units,
     prepare_folder,
+    raise_after_saving,
     too_few_documents,
     warn_of_language,
 )
 from docboltz.indexing import look_for_topics, require_store, write_store
 from docboltz.progress import remark
-from docboltz.storage import CHECKPOINT, load_model, save_model
+from docboltz.storage import CHECKPOINT, MODEL, load_model, save_model
 from docboltz.topic_verbs import FOLDER
 from docboltz.topics.topic_tree import TOPICS
 
@@ -44,6 +54,9 @@ if TYPE_CHECKING:
     from docboltz.text_model import TextModel
 
 Made = TypeVar("Made", bound="TextModel")
+
+CANCEL_SECONDS = 10.0
+"""Time to wait until a task that is no longer wanted has ended."""
 
 
 def fit(
@@ -82,27 +95,48 @@ def fit(
     for document in islice(stream, TEXTS):
         guess.add(document.text)
     warn_of_language(guess, analysis, verbose=verbose)
+    before = _saved_in(out)
     try:
         with joined(ray, "TextModel.fit"):
             vocabulary, stream.report = find_vocabulary(parts, analysis, **limits)
             if (too_few := too_few_documents(stream)) is not None:
                 raise too_few
+            corpus = _count(stream, scratch, analysis, vocabulary, estimator, verbose=verbose)
+            new_ids, met = find_new_ids(corpus.files)
+            stream.report.add(met)
             if verbose:
                 for line in stream.report.summary():
                     remark(line)
-            corpus = _count(stream, scratch, analysis, vocabulary, estimator, verbose=verbose)
-            if verbose:
                 remark(f"Training on {workers:,} worker{'s' if workers > 1 else ''}.")
             train(estimator, corpus, workers, scratch / "ray", out=scratch / "trained")
             text = describe_text(stream, analysis, vocabulary, ())
             if verbose:
                 remark("Indexing and finding topics.")
-            _finish_on_cluster(cls, out, scratch / "trained", text, corpus, store)
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt("the same call goes on where this one stopped.") from None
-    CHECKPOINT.remove(checkpoint_folder(out))  # not before the model is on disk
-    shutil.rmtree(scratch, ignore_errors=True)
+            named = corpus.named(new_ids)
+            _finish_on_cluster(cls, out, scratch / "trained", text, named, store)
+    except (DocboltzError, KeyboardInterrupt) as error:
+        if _saved_in(out) != before:
+            _remove_scratch(out)  # the same call would refuse to replace what it has learnt
+            raise_after_saving(error, out)
+        if isinstance(error, KeyboardInterrupt):
+            raise KeyboardInterrupt("the same call goes on where this one stopped.") from None
+        raise
+    _remove_scratch(out)
     return cls.open(out, device=estimator.device)
+
+
+def _saved_in(folder: Path) -> str | None:
+    """What tells the model in a folder from one that takes its place, though it be the same."""
+    try:
+        return MODEL.open(folder).build if MODEL.exists(folder) else None
+    except InvalidModelFile:
+        return None
+
+
+def _remove_scratch(out: Path) -> None:
+    """Remove what training left beside the model."""
+    CHECKPOINT.remove(checkpoint_folder(out))
+    shutil.rmtree(counted_folder(out), ignore_errors=True)
 
 
 def _require_own(folder: Path) -> None:
@@ -146,7 +180,13 @@ def _finish_on_cluster(cls: type[Made], *arguments: Any) -> None:
     import ray
 
     most = max(processors_of_nodes())  # alone on a node: its memory is the task's
-    get(ray.remote(finish).options(num_cpus=most).remote(cls, *arguments))
+    task = start(finish, cls, *arguments, num_cpus=most)
+    try:
+        get(task)
+    except KeyboardInterrupt:
+        ray.cancel(task, force=True)  # a cluster that others go on using would end it
+        ray.wait([task], timeout=CANCEL_SECONDS)
+        raise
 
 
 def finish(

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from docboltz.cluster.connection import get
+from docboltz.cluster.connection import get, start
 from docboltz.corpus.chunks import ChunkCounter
 from docboltz.corpus.counting import check_limits, chunks_of, select_terms
 from docboltz.corpus.readers import Part
@@ -42,18 +42,16 @@ def find_vocabulary(
 
     Ray is joined.
     """
-    import ray
-
     check_limits(min_df, max_df, max_words)
-    tallied = [ray.remote(tally).options(num_returns=2).remote(part, analysis) for part in parts]
+    tallied = [start(tally, part, analysis, num_returns=2) for part in parts]
     tallies = [table for table, _ in tallied]
     while len(tallies) > 1:
         groups = [tallies[at : at + AT_ONCE] for at in range(0, len(tallies), AT_ONCE)]
-        tallies = [ray.remote(add_up).remote(*group) for group in groups]
+        tallies = [start(add_up, *group) for group in groups]
     report = ReadReport()
     for _, met in tallied:
         report.add(get(met))
-    return get(ray.remote(select).remote(tallies[0], min_df, max_df, max_words)), report
+    return get(start(select, tallies[0], min_df, max_df, max_words)), report
 
 
 def tally(part: Part, analysis: TextAnalysis) -> tuple[pa.Table, ReadReport]:

@@ -149,6 +149,13 @@ def select_columns(counts: csr_array, picked: NDArray[np.int64]) -> csr_array:
     return result
 
 
+def without_empty(counts: csr_array) -> csr_array:
+    """Leave out documents without an entry. Nothing of theirs is there, so nothing is copied."""
+    starts = counts.indptr[np.append(True, np.diff(counts.indptr) > 0)]
+    shape = (len(starts) - 1, counts.shape[1])
+    return csr_array((counts.data, counts.indices, starts), shape=shape)
+
+
 def starts_of(sizes: NDArray[Any]) -> NDArray[Any]:
     """Where each of pieces of these sizes begins, and where the last ends: in as few bytes as do.
 

@@ -101,10 +101,24 @@ class Location(ABC):
 class LocalPath(Location):
     """On this machine."""
 
+    def __init__(self, path: str, folder: str = "") -> None:
+        """`folder` is where the path begins, if that is not this process's working folder."""
+        super().__init__(path)
+        self._folder = folder
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For another process, which may work in another folder; its name stays what it was."""
+        begin = self._folder or ("" if os.path.isabs(self.path) else os.getcwd())
+        return LocalPath, (self.path, begin)
+
+    @property
+    def _full(self) -> str:
+        return os.path.join(self._folder, self.path)
+
     def kind(self) -> Kind | None:
         """What there is. Whatever is no folder counts as a file until it is opened."""
         try:
-            return "folder" if stat.S_ISDIR(os.stat(self.path).st_mode) else "file"
+            return "folder" if stat.S_ISDIR(os.stat(self._full).st_mode) else "file"
         except (FileNotFoundError, NotADirectoryError, ValueError):  # a name with a NUL
             return None
 
@@ -117,11 +131,11 @@ class LocalPath(Location):
 
     def open(self) -> io.BufferedReader:
         """Only what is a file."""
-        return open_file(self.path)
+        return open_file(self._full)
 
     def size(self) -> int:
         """By the file system."""
-        return os.stat(self.path).st_size
+        return os.stat(self._full).st_size
 
     def _walk(
         self, on_error: Callable[[OSError], None]
@@ -133,7 +147,7 @@ class LocalPath(Location):
         return LocalPath(path)
 
     def _mark(self) -> list[Any]:
-        found = os.stat(self.path)
+        found = os.stat(self._full)
         return [found.st_size, found.st_mtime_ns]
 
 

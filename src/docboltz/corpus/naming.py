@@ -34,11 +34,11 @@ def spelled(rows: Iterable[Row], report: ReadReport) -> Iterator[Row]:
         yield row
 
 
-def named(rows: Iterable[Fields], taken: TakenIds, report: ReadReport) -> Iterator[Document]:
-    """The documents of such rows; ids that are taken get a suffix."""
+def named(rows: Iterable[Fields], taken: TakenIds | None, report: ReadReport) -> Iterator[Document]:
+    """The documents of such rows; ids that are taken get a suffix, where that is asked for."""
     for _, identity, text, labels, date, numbered in rows:
         assert identity is not None
-        if not numbered:
+        if taken is not None and not numbered:
             identity = taken.unique(identity, report)
         if date is None:
             report.note("invalid_dates", identity)

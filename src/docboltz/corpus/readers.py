@@ -61,6 +61,7 @@ class Documents:
         patterns: Sequence[Path] = (),
         parts: Callable[[], list[Part]] | None = None,
         tables: Callable[[], list[Part]] | None = None,
+        ids_differ: bool = True,
     ) -> None:
         self.locations = tuple(locations)
         """Files, folders and URLs that are read; None is standard input."""
@@ -74,6 +75,7 @@ class Documents:
         self._patterns = patterns
         self._parts = parts
         self._tables = tables
+        self._ids_differ = ids_differ
         self._asked: Documents | None = None
 
     def identity(self) -> list[Any] | None:
@@ -107,7 +109,7 @@ class Documents:
 
     def parts(self) -> list[Part]:
         """The same documents by file, or by some hundred files that hold one each, for processes
-        that share the work. Ids differ within a part; two parts may have one in common."""
+        that share the work. Ids are as they are given: two documents may have one."""
         parts = None if self._parts is None else self._parts()
         if parts is None or any(source.location is None for p in parts for source in p.sources):
             raise InvalidCorpus(
@@ -135,7 +137,7 @@ class Documents:
         return report
 
     def _stream(self, report: ReadReport) -> Iterator[Document]:
-        yield from named(self.rows(report), TakenIds(), report)
+        yield from named(self.rows(report), TakenIds() if self._ids_differ else None, report)
         self.require_some(report)
 
     def require_some(self, report: ReadReport) -> None:
@@ -286,7 +288,8 @@ class _Files:
             size = PART_FILES if files else 1
             while part := tuple(islice(group, size)):
                 rows = partial(reader._rows_of, part, len(sources) > 1)
-                documents = Documents(repr(part[0].name), rows, self._choice.options)
+                name, options = repr(part[0].name), self._choice.options
+                documents = Documents(name, rows, options, ids_differ=False)
                 parts.append(Part(part, documents))
         return parts
 

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from docboltz.corpus.checks import check_counts, check_structure
+from docboltz.corpus.checks import check_counts, check_structure, row_sums
+from docboltz.corpus.counts import without_empty
 from docboltz.corpus.frames import is_frame
 from docboltz.errors import EmptyDocumentsWarning, InvalidCounts, warn_user
 from docboltz.inference import to_torch
@@ -24,7 +25,7 @@ class ReadsCounts:
     def _nonempty_counts(self, X: ArrayLike, method: str, *, reset: bool) -> sparse.csr_array:
         """Check X to learn from; leave documents without words out."""
         counts = self._validate(X, method, reset=reset)
-        n = counts.sum(axis=1)
+        n = row_sums(counts)
         empty = int((n == 0).sum())
         if empty == len(n):
             raise InvalidCounts(
@@ -89,10 +90,7 @@ def _without_rows(counts: sparse.csr_array, empty: Any) -> sparse.csr_array:
     """Leave out documents whose counts are all 0."""
     if np.diff(counts.indptr)[empty].any():  # zeros that are written out
         return counts[~empty]
-    # Nothing of theirs is among the entries, which need not be copied.
-    starts = counts.indptr[np.append(True, ~empty)]
-    shape = (len(starts) - 1, counts.shape[1])
-    return sparse.csr_array((counts.data, counts.indices, starts), shape=shape)
+    return without_empty(counts)
 
 
 def _holds_text(X: Any) -> bool:

@@ -12,6 +12,8 @@ from docboltz.model.counts import SparseCounts, word_totals
 
 UNSEEN_WORD_COUNT = 0.1
 """Added to every word's count: a word no document has stays possible."""
+BLOCK_DOCUMENTS = 1 << 16
+"""Documents whose words are looked at at once."""
 
 
 def smoothed_word_frequency(counts: SparseCounts) -> Tensor:
@@ -27,5 +29,10 @@ def smoothed(totals: Tensor) -> Tensor:
 
 def unigram_log_likelihood(counts: SparseCounts, frequency: Tensor) -> Tensor:
     """log p(v) = Σ_k v̂_k log f_k: (B,), float64."""
-    log_p = counts.counts.double() * frequency.double().log()[counts.words.long()]
-    return torch.segment_reduce(log_p, "sum", offsets=counts.starts, initial=0.0)
+    log_f = frequency.double().log()
+    parts = [log_f.new_empty(0)]
+    for begin in range(0, len(counts), BLOCK_DOCUMENTS):
+        some = counts.slice(begin, min(begin + BLOCK_DOCUMENTS, len(counts)))
+        log_p = some.counts.double() * log_f[some.words.long()]
+        parts.append(torch.segment_reduce(log_p, "sum", offsets=some.starts, initial=0.0))
+    return torch.cat(parts)

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from docboltz.model.counts import SparseCounts
-from docboltz.training.documents import Batch, Documents, Shuffle, pick
+from docboltz.training.documents import Batch, Documents, Shuffle, own, pick
 
 THREADS = 8
 """Threads that fetch documents. They wait for memory more than they compute."""
@@ -88,7 +88,8 @@ class StreamedBatches:
     def __init__(self, documents: Documents, shuffle: Shuffle, at_once: int) -> None:
         self.size, self._documents, self._shuffle = shuffle.size, documents, shuffle
         self._at_once, self._rows = at_once, at_once * shuffle.size
-        self._entries = most_entries(documents.counts.starts.diff(), self._rows)
+        sizes = own(documents.counts.starts.diff(), documents.rows)
+        self._entries = most_entries(sizes, self._rows)
         device = documents.device
         cuda = device.type == "cuda"
         host = [self._buffers(1, torch.device("cpu"), pinned=cuda) for _ in range(2)]
@@ -145,8 +146,8 @@ class StreamedBatches:
     def _gather(self, first: int, half: int) -> int:
         """Put a chunk's documents together on the host, and nothing else: a thread that calls CUDA
         would spoil the recording of a graph. Returns the number of entries."""
-        order = self._shuffle(first, self._at_once).view(-1)
         documents, buffers = self._documents, self._host[half]
+        order = documents.at(self._shuffle(first, self._at_once).view(-1))
         begin = documents.counts.starts[order]
         size = documents.counts.starts[order + 1] - begin
         ends = size.cumsum(0, dtype=size.dtype)

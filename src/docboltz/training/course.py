@@ -136,12 +136,19 @@ class Course:
         if validation is not None and not validation.applies_to(counts, together):
             validation = None
         self._validation, self._seed, self._save = validation, seed, save
-        self._all, self._part, self._held_out = counts, counts, None
+        self._counts, self._held_out = counts, None
         if validation is not None:
             g = torch.Generator().manual_seed(together.seed(seed))
-            self._part, held = hold_out(counts, validation.share, generator=g, together=together)
+            n, share = len(counts), validation.share
+            self._part, held = hold_out(n, share, generator=g, together=together)
+            some = self._part[: len(held)]  # as many are looked at, to compare
             self._held_out = HeldOut(
-                held, self._part, latent_words, device, generator=g, together=together
+                counts.rows(held),
+                counts.rows(some),
+                latent_words,
+                device,
+                generator=g,
+                together=together,
             )
         self.looks: list[Look] = []
         self.run = self._next_run()
@@ -196,8 +203,10 @@ class Course:
 
     def _next_run(self) -> Run:
         trial, chosen = self.trial, self.chosen
-        counts = self._all if trial is None else self._part
-        documents = Documents.of(counts, self._latent_words, self._device, self._together)
+        rows = None if trial is None else self._part
+        documents = Documents.of(
+            self._counts, self._latent_words, self._device, self._together, rows=rows
+        )
         pretraining, finetuning = self._pretraining, self._finetuning
         wanted = trial or chosen
         if wanted is not None and self._validation is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 
 import torch
 from torch import Tensor
@@ -15,6 +16,8 @@ from docboltz.training.together import ALONE, Alone
 
 MOST_OF_DEVICE = 0.5
 """Share of a device's free memory that counts may take; the rest is for the model."""
+BLOCK_ROWS = 1 << 16
+"""Documents that are copied at once."""
 
 
 @dataclass(frozen=True)
@@ -58,12 +61,15 @@ class Facts:
 class Documents:
     """Sparse counts with their numbers of words, on the device or, `streamed`, on the host.
 
-    With several workers these are one worker's own; `facts` are of all.
+    Where some documents are held out, `rows` are the others, in the order of their numbers here:
+    counts, which may be on disk, are not copied. With several workers these are one worker's own;
+    `facts` are of all.
     """
 
     counts: SparseCounts
     n: Tensor
     d: Tensor
+    rows: Tensor | None
     device: torch.device
     streamed: bool
     together: Alone
@@ -76,23 +82,35 @@ class Documents:
         latent_words: LatentWords,
         device: torch.device,
         together: Alone = ALONE,
+        *,
+        rows: Tensor | None = None,
     ) -> Documents:
-        """Give each document its latent words; move counts to the device if there is room."""
+        """Give each document its latent words; move counts to the device if there is room.
+
+        `rows` are those to learn from; None for all.
+        """
         streamed = size_in_memory(counts) > MOST_OF_DEVICE * free_memory(device)
         if not streamed:
             counts = counts.to(device)
         n = counts.lengths
         d = n + latent_words(n)
-        return cls(counts, n, d, device, streamed, together, facts_of(counts, n, d, together))
+        if rows is not None:
+            rows = rows.to(n.device)
+        facts = facts_of(counts, n, d, rows, together)
+        return cls(counts, n, d, rows, device, streamed, together, facts)
 
     def __len__(self) -> int:
-        return len(self.counts)
+        return len(self.counts if self.rows is None else self.rows)
+
+    def at(self, index: Tensor) -> Tensor:
+        """Where the documents with these numbers are in `counts`, `n` and `d`."""
+        return index if self.rows is None else self.rows[index]
 
     def pick(self, index: Tensor) -> Batch:
         """Take the documents with these numbers to the device."""
         if not self.streamed:
-            return pick(self.counts, self.n, self.d, index)
-        at, device = index.to(self.n.device), self.device
+            return pick(self.counts, self.n, self.d, self.at(index))
+        at, device = self.at(index.to(self.n.device)), self.device
         n, d = self.n[at].to(device), self.d[at].to(device)
         every = torch.arange(len(index), device=device)
         return pick(self.counts.rows(at).to(device), n, d, every)
@@ -101,7 +119,7 @@ class Documents:
 
     def quantiles(self, number: int) -> Tensor:
         """So many of all documents' D, evenly spread over the documents in order of D."""
-        values, times = torch.unique(self.d.double().cpu(), return_counts=True)
+        values, times = torch.unique(own(self.d, self.rows).double().cpu(), return_counts=True)
         each = self.together.gather((values, times))
         values, order = torch.cat([v for v, _ in each]).sort()
         ends = torch.cat([t for _, t in each])[order].cumsum(0)
@@ -136,16 +154,32 @@ def pick(counts: SparseCounts, n: Tensor, d: Tensor, index: Tensor) -> Batch:
     return Batch(c.rows(index).shares(), n[index], d[index])
 
 
-def facts_of(counts: SparseCounts, n: Tensor, d: Tensor, together: Alone) -> Facts:
+def own(values: Tensor, rows: Tensor | None) -> Tensor:
+    """The values of these rows; of all where that is None."""
+    return values if rows is None else values[rows]
+
+
+def facts_of(
+    counts: SparseCounts, n: Tensor, d: Tensor, rows: Tensor | None, together: Alone
+) -> Facts:
     """What the documents of all workers are like, each of which gives its own."""
-    each = together.gather((len(counts), float(d.double().sum()), bool((d > n).any())))
-    sizes, totals = [size for size, _, _ in each], together.total(word_totals(counts).cpu())
+    n, d = own(n, rows), own(d, rows)
+    each = together.gather((len(d), float(d.double().sum()), bool((d > n).any())))
+    sizes, totals = [size for size, _, _ in each], together.total(totals_of(counts, rows).cpu())
     return Facts(
         sizes,
         mean_d=sum(total for _, total, _ in each) / sum(sizes),
         latent=any(latent for _, _, latent in each),
         frequency=totals / totals.sum(),
     )
+
+
+def totals_of(counts: SparseCounts, rows: Tensor | None) -> Tensor:
+    """How often each word occurs in these rows: (K,), float64."""
+    if rows is None:
+        return word_totals(counts)
+    blocks = torch.split(rows.sort().values, BLOCK_ROWS)  # in the order they lie in
+    return reduce(torch.add, (word_totals(counts.rows(some)) for some in blocks))
 
 
 def size_in_memory(counts: SparseCounts) -> int:

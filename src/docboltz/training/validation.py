@@ -97,17 +97,17 @@ class Validation(ShortRepr):
 
 
 def hold_out(
-    counts: SparseCounts,
+    n_documents: int,
     share: float,
     *,
     generator: torch.Generator,
     together: Alone = ALONE,
-) -> tuple[SparseCounts, SparseCounts]:
-    """Split documents at random: those to learn from, and a share to look at.
+) -> tuple[Tensor, Tensor]:
+    """Split documents at random: numbers of those to learn from, and of a share to look at.
 
     Several workers hold out so many in all, and each keeps one to learn from.
     """
-    sizes = together.gather(len(counts))
+    sizes = together.gather(n_documents)
     n = sum(sizes)
     held = min(max(1, round(share * n)), MOST_DOCUMENTS)
     if n < 2 or held >= n:
@@ -116,9 +116,9 @@ def hold_out(
             hint="Train without {validation}, or on more documents.",
             settings=("validation",),
         )
-    held = min(together.part_of(held, sizes), len(counts) - 1)
-    order = torch.randperm(len(counts), generator=generator)
-    return counts.rows(order[held:]), counts.rows(order[:held])
+    held = min(together.part_of(held, sizes), n_documents - 1)
+    order = torch.randperm(n_documents, generator=generator)
+    return order[held:], order[:held]
 
 
 class HeldOut:
