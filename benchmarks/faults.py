@@ -35,7 +35,6 @@ import torch
 import docboltz.training.run
 from docboltz import TextModel
 from docboltz.cli.app import Commands, main
-from docboltz.cli.index import index as index_command
 from docboltz.errors import DocboltzError
 from docboltz.experiments.record import read_records
 from docboltz.fitting import checkpoint_folder
@@ -54,6 +53,8 @@ class Writer:
     """Of the folder it works in."""
     made: Callable[[Path], str]
     """What tells its results from others; an error if they are torn."""
+    again: int = 0
+    """Exit code of the same command when it has done all it should."""
     reference: str = ""
     seconds: float = 0.0
     outcomes: Counter[str] = field(default_factory=Counter)
@@ -142,10 +143,10 @@ def writers() -> list[Writer]:
         Writer("compare", with_files("compare", "@new.jsonl", "--out", "@compare", "--models",
                                      "lsi,tfidf", *SMALL), of_records),
     ]  # fmt: skip
-    if any(p.name == "append" for p in index_command.params):
-        more = with_files("index", "@model", "@new.jsonl", "--append", "--quiet")
-        found.append(Writer("append", more, of_store))
-    return found
+    more = with_files("index", "@model", "@new.jsonl", "--append", "--quiet")
+    less = with_files("delete", "@model", "3", "7", "59", "--quiet")
+    # What is gone already cannot be deleted again, which it says.
+    return [*found, Writer("append", more, of_store), Writer("delete", less, of_store, again=2)]
 
 
 # ---- children ----
@@ -208,8 +209,9 @@ def kill_once(writer: Writer, good: Path, rng: random.Random) -> None:
             "ended before" if code == 0 else "new one" if found == writer.reference else "old one"
         )
         resumed = checkpoint_folder(folder / "model").exists()
+        done = found == writer.reference
         again = run(arguments)
-        if again != 0:
+        if again != (writer.again if done else 0):
             raise AssertionError(f"the same command ends with code {again} afterwards")
         if writer.made(folder) != writer.reference:
             raise AssertionError("the run that went on has other bits")

@@ -13,6 +13,7 @@ from docboltz.corpus import locations
 from docboltz.corpus.locations import locate
 from docboltz.corpus.readers import read
 from docboltz.errors import InvalidCorpus
+from docboltz.files import NotAFile
 
 
 def texts(source, **options):
@@ -209,7 +210,7 @@ class TestOnlyFiles:
         os.mkfifo(tmp_path / "a.txt")
         before = os.stat(tmp_path / "file")
         monkeypatch.setattr("os.stat", lambda path, **options: before)
-        with pytest.raises(OSError, match="not a file"):
+        with pytest.raises(NotAFile, match="it is a pipe"):
             locate(str(tmp_path / "a.txt")).open()
 
     def test_process_substitution_is_told_about_standard_input(self):
