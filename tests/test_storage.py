@@ -190,7 +190,7 @@ def test_links_that_lead_out_of_the_folder_are_refused(model: Path, tmp_path: Pa
 def test_a_pipe_instead_of_a_manifest_does_not_hang(model: Path) -> None:
     (model / "model.json").unlink()
     os.mkfifo(model / "model.json")
-    with pytest.raises(InvalidModelFile, match="not a file"):
+    with pytest.raises(InvalidModelFile, match="it is a pipe"):
         load_model(model)
 
 

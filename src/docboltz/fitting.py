@@ -352,7 +352,7 @@ def _require_space(out: Path, n_documents: int, n_words: int, n_units: int) -> N
     if disk.total and disk.free < needed:  # what is no disk, like /proc, has no room at all
         raise InvalidParameter(
             f"Cannot save a model to {out}: with {n_units:,} units it takes about "
-            f"{needed / 1e9:,.1f} GB and the disk has {disk.free / 1e9:,.1f} GB left.",
+            f"{needed / 1e6:,.0f} MB and the disk has {disk.free / 1e6:,.0f} MB left.",
             hint="Lower {units}, free some space or name a folder on another disk.",
             settings=("units",),
         )
