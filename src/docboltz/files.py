@@ -293,7 +293,7 @@ def at_home(path: StrPath) -> Path:
     """The path, with the folder that ~ or ~user stands for."""
     try:
         return Path(path).expanduser()
-    except RuntimeError as error:
+    except (RuntimeError, ValueError) as error:  # nobody, or a name with NUL
         raise InvalidParameter(
             f"Nobody knows the home folder in {os.fspath(path)!r}.", hint="Name it in full."
         ) from error

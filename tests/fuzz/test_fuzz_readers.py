@@ -176,6 +176,7 @@ def test_any_date(value, epoch):
 @given(st.text(max_size=30))
 @example("a\0b")
 @example("~nobody-of-that-name")
+@example("~\0")
 @example("memory://")
 @example("zip://a::/dev/zero")
 @example("[")
