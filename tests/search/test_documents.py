@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import mmap
 import threading
 import weakref
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -82,6 +84,19 @@ def test_looking_up_many_ids_does_not_keep_them_all(
 
     assert documents.rows_of(ids()).tolist() == [0, 5, 9, 22]
     assert documents.rows_of([]).tolist() == documents.rows_of(["nobody"]).tolist() == []
+
+
+def test_pages_of_many_documents_do_not_stay_in_memory(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored = StoredDocuments(folder, len(DOCUMENTS))
+    given_back: list[int] = []
+    monkeypatch.setattr(stored, "_lines", SimpleNamespace(madvise=given_back.append))
+    monkeypatch.setattr(module, "KEPT_DOCUMENTS", 2)
+    stored.take(np.arange(2))
+    assert not given_back
+    stored.take(np.arange(3))
+    assert given_back == [mmap.MADV_DONTNEED]
 
 
 def test_a_file_that_was_removed_is_still_read(folder: Path) -> None:

@@ -104,7 +104,10 @@ class StoredDocuments:
 
     def take(self, rows: Rows) -> list[Document]:
         """The documents of these rows, in their order."""
-        return [self._document(row) for row in rows.tolist()]
+        found = [self._document(row) for row in rows.tolist()]
+        if len(rows) > KEPT_DOCUMENTS and hasattr(self._lines, "madvise"):
+            self._lines.madvise(mmap.MADV_DONTNEED)  # else most of the file would count as used
+        return found
 
     def labels_and_dates(self) -> tuple[list[tuple[str, ...]], list[str]]:
         """The labels and the date of every document, in the order of the rows.
