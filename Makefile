@@ -4,7 +4,7 @@ BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 DEV := .venv/.with-dev
 
-.PHONY: demo test check format docs fuzz faults clean
+.PHONY: demo test check format docs fuzz faults audit clean
 demo: .venv/.installed  ## train a model, show its topics, search with it
 	$(BIN)/docboltz demo
 
@@ -26,6 +26,11 @@ fuzz: $(DEV)     ## generated input for MINUTES=60, with another seed each round
 
 faults: $(DEV)   ## KILLS=200 random kills of every command that writes, full disks, two writers, clocks that jump
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/faults.py --kills $(or $(KILLS),200)
+
+audit: $(DEV)    ## ask the databases of known vulnerabilities about all that is installed; needs the network
+	$(PYTHON) -m venv .venv/audit
+	.venv/audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit
+	.venv/audit/bin/pip-audit --path $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 
 docs: .venv/.with-docs  ## build the site into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir site
