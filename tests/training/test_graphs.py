@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import gc
+
 import pytest
 import torch
 
@@ -62,3 +64,32 @@ def test_a_function_is_called_twice_and_then_replayed(graph_device: str) -> None
         replay("add", add)
     assert total.item() == 10
     assert len(calls) == 2
+
+
+def test_garbage_is_not_collected_while_a_graph_is_recorded(graph_device: str) -> None:
+    """Among it may be the graphs of a run that failed, and to free one spoils the recording."""
+    total, calls, collected = torch.zeros(1, device=graph_device), [], []
+    replay = Replay(torch.Generator(graph_device), {"total": total})
+
+    def add() -> None:
+        calls.append(1)
+        before = len(collected)
+        for _ in range(100):
+            cycle: list[object] = []
+            cycle.append(cycle)
+        total.add_(1)
+        assert len(calls) == 1 or len(collected) == before  # the second call is recorded
+
+    def note(phase: str, info: dict[str, int]) -> None:
+        collected.append(phase)
+
+    thresholds = gc.get_threshold()
+    gc.callbacks.append(note)
+    gc.set_threshold(10)
+    try:
+        replay("add", add)
+    finally:
+        gc.callbacks.remove(note)
+        gc.set_threshold(*thresholds)
+    assert (len(calls), gc.isenabled()) == (2, True)
+    assert collected  # it was in the first call

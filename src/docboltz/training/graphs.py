@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+import gc
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor
@@ -47,6 +49,18 @@ class Replay:
         if not torch.equal(self._generator.get_state(), state):  # else a replay need not tell it
             self._generator.set_state(state)
             graph.register_generator_state(self._generator)
-        with torch.cuda.graph(graph, pool=self._memory):
+        with _nothing_freed(), torch.cuda.graph(graph, pool=self._memory):
             function()
         return graph
+
+
+@contextmanager
+def _nothing_freed() -> Iterator[None]:
+    """Garbage waits: graphs of a run that failed, freed while another is recorded, would spoil it."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
