@@ -56,7 +56,7 @@ class Replay:
 
 @contextmanager
 def _nothing_freed() -> Iterator[None]:
-    """Garbage waits: graphs of a run that failed, freed while another is recorded, would spoil it."""
+    """Let garbage wait: to free a graph, of a run that failed, spoils what is recorded now."""
     enabled = gc.isenabled()
     gc.disable()
     try:
