@@ -161,6 +161,7 @@ def measure(n: int, folder: Path, files: list[str], queries: list[str]) -> dict[
     """Fit, transform and search, and what each took."""
     model, out = folder / "model", folder / "features.parquet"
     shutil.rmtree(model, ignore_errors=True)
+    out.unlink(missing_ok=True)
     names = {"files": files, "model": str(model), "out": str(out), "queries": queries}
     found: dict[str, Any] = {"documents": n}
     for step, program in (("fit", FIT), ("transform", TRANSFORM), ("search", SEARCH)):

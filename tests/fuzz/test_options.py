@@ -102,6 +102,8 @@ ARGUMENTS = {
 @example(choice=("fit", "--out"), value="")
 @example(choice=("fit", "--out"), value="\ud800")
 @example(choice=("fit", "--stop-words"), value="\ud800")
+@example(choice=("fit", "--stop-words"), value="\0")
+@example(choice=("delete", "--file"), value="\0")
 @one_input()
 def test_any_value_of_any_option_is_an_answer_or_one_line(
     model: Path, corpus: Path, choice: tuple[str, str], value: str

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from docboltz.cli.groups import with_group
-from docboltz.cli.options import flag, option
+from docboltz.cli.options import FILE, flag, option
 
 COUNTING = (
     option("--words", "Most words to keep in the vocabulary.", 5000, click.IntRange(min=2)),
@@ -18,7 +18,7 @@ COUNTING = (
     option(
         "--stop-words",
         "More stop words, one a line.",
-        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        type=FILE,
         metavar="FILE",
     ),
     flag("--no-stop-words", "Do without the language's stop words."),

@@ -24,7 +24,7 @@ def _listed(file: Path) -> list[str]:
 @option(
     "--file",
     "A file of ids, one a line; - is standard input.",
-    type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path),
+    type=options.FILE,
     metavar="FILE",
 )
 @options.quiet

@@ -33,6 +33,7 @@ class _Name(click.Path):
 
 
 PATH = _Name(path_type=Path)
+FILE = _Name(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
 COUNT = click.IntRange(min=1)
 SHARE = click.FloatRange(0.01, 0.9)
 
