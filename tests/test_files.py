@@ -6,10 +6,13 @@ import hashlib
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from docboltz import files
 from docboltz.errors import InvalidCorpus
 from docboltz.files import cache_folder, folder_above, replacing, sha256, temporary_folder
 
@@ -57,6 +60,29 @@ def test_the_nearest_folder_above_is_one_that_is_there(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for path in ("new", "new/model", "file/model"):
         assert folder_above(tmp_path / path) == tmp_path
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="nothing is removed there")
+def test_a_folder_is_held_though_somebody_looks_at_it_when_it_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = files.tempfile.TemporaryDirectory
+
+    def looked_at(**options: Any) -> Any:
+        folder = made(**options)
+        descriptor = os.open(folder.name, os.O_RDONLY)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        threading.Timer(0.3, os.close, [descriptor]).start()
+        return folder
+
+    import fcntl
+
+    monkeypatch.setattr(files.tempfile, "TemporaryDirectory", looked_at)
+    with temporary_folder("docboltz-reading", tmp_path) as own:
+        monkeypatch.undo()
+        os.utime(own, (0, 0))
+        with temporary_folder("docboltz-reading", tmp_path):
+            assert own.exists()
 
 
 HOLDING = """

@@ -167,7 +167,7 @@ def read_text(path: StrPath, what: str) -> str:
     where = "standard input" if typed else os.fspath(path)
     raise InvalidCorpus(
         f"The {what} in {where} could not be read: {reason}.",
-        hint="They have to be in a text file, in UTF-8, one a line.",
+        hint="They have to be in a text file, in UTF-8, one a line; - is standard input.",
     )
 
 
@@ -247,12 +247,13 @@ def temporary_folder(name: str, place: Path | None = None) -> Iterator[Path]:
             # One that was made this moment may not be held yet.
             if abandoned and time.time() - left.stat().st_mtime > JUST_MADE:
                 shutil.rmtree(left, ignore_errors=True)
-    with tempfile.TemporaryDirectory(prefix=prefix, dir=place) as made, _held(Path(made)):
+    new = tempfile.TemporaryDirectory(prefix=prefix, dir=place)
+    with new as made, _held(Path(made), wait=True):  # somebody may look whether it was left
         yield Path(made)
 
 
 @contextmanager
-def _held(folder: Path) -> Iterator[bool]:
+def _held(folder: Path, *, wait: bool = False) -> Iterator[bool]:
     """Hold a folder, as long as this process lives; False if it is held already."""
     try:
         import fcntl
@@ -262,7 +263,7 @@ def _held(folder: Path) -> Iterator[bool]:
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
             free = True
         except OSError:  # another's, or on a disk without locks
             free = False

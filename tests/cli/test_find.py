@@ -167,11 +167,11 @@ def test_a_collection_is_kept_filtered_added_to_and_taken_from(
     said = docboltz("search", model, "moon", "--since", "2013", "--until", "2012").complaint
     assert "--since must be a date no later than 2012" in said
     said = docboltz("search", model, "moon", "--since", "2020").err
-    assert said == "No document of 2020 or later has a known word.\n"
+    assert said == "There is no document of 2020 or later to be found.\n"
     said = docboltz("search", model, "moon", "--label", "sport", "--until", "2012").err
-    assert said == "No document with the label sport and of 2012 or earlier has a known word.\n"
+    assert said == "There is no document with the label sport and of 2012 or earlier to be found.\n"
     said = docboltz("search", model, "football", "--by", "words", "--since", "2013").err
-    assert said == "No document of 2013 or later has any of these words.\n"
+    assert said == "There is no document of 2013 or later to be found.\n"
     said = docboltz("delete", model, "new-3", "sport-1").err
     assert said == f"2 documents deleted, {N_DOCUMENTS} can be searched in {model}\n"
     (tmp_path / "ids.txt").write_text("new-4\n\n")

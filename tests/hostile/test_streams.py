@@ -75,6 +75,18 @@ def test_a_closed_pipe_ends_a_command_as_it_ends_others(model: Path, command: st
     assert shell(command, model).stderr == "141\n"
 
 
+def test_who_exits_for_another_reason_met_no_closed_pipe() -> None:
+    done = shell("_DOCBOLTZ_COMPLETE=bash_source d")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "complete" in done.stdout
+
+
+def test_a_list_in_a_pipe_is_told_about_standard_input(model: Path) -> None:
+    done = shell('d delete "$1" --file <(echo nobody)', model)
+    assert done.returncode == 2
+    assert "- is standard input" in done.stderr
+
+
 ENDLESS = "9" * 5000
 
 

@@ -134,3 +134,10 @@ def test_numbers_in_another_order_are_those_of_their_topics(fitted):
     found = mixture.assign(vectors, presence, order)
     assert np.array_equal(found.topic, np.append(order, -1)[usual.topic])
     np.testing.assert_allclose(found.probability, usual.probability, rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_mixture_of_no_document_is_one_without_a_warning() -> None:
+    vectors, presence = np.zeros((0, 3), np.float32), csr_array((0, 5), dtype=np.float32)
+    mixture = mixture_of(tally(vectors, presence, np.zeros((0, 2), np.float32)))
+    assert np.isfinite(mixture.prior).all()

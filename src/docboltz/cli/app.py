@@ -85,6 +85,7 @@ def main() -> None:
 
 
 def _run(arguments: list[str]) -> int:
+    stdout = sys.stdout
     try:
         code = app.main(arguments, prog_name="docboltz", standalone_mode=False) or 0
         sys.stdout.flush()  # now, where it can still be said that it failed
@@ -94,7 +95,11 @@ def _run(arguments: list[str]) -> int:
         message = _renamed(error) or error.format_message()
         stop = "" if message.endswith((".", "?", ")")) else "."
         _complain(f"{message}{stop} Try '{path} --help'.")
-    except (BrokenPipeError, SystemExit):  # Click itself exits where it meets a closed pipe
+    except (BrokenPipeError, SystemExit) as end:
+        # Click exits where it meets a closed pipe, with another stream in its place; who exits
+        # otherwise has reasons of its own.
+        if isinstance(end, SystemExit) and sys.stdout is stdout:
+            return end.code if isinstance(end.code, int) else int(end.code is not None)
         _give_up_output()
         return CLOSED_PIPE
     except OSError as error:

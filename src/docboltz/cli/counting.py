@@ -17,7 +17,7 @@ COUNTING = (
     option("--language", "Stop words and stems: english, german, fr, …, or none.", "english"),
     option(
         "--stop-words",
-        "More stop words, one a line.",
+        "More stop words, one a line; - is standard input.",
         type=FILE,
         metavar="FILE",
     ),

@@ -72,4 +72,7 @@ def _show(
         asked += [f"of {since} or later"] if since else []
         asked += [f"of {until} or earlier"] if until else []
         words = "any of these words" if by == "words" else "a known word"
-        remark(f"No document{' ' if asked else ''}{' and '.join(asked)} has {words}.")
+        if asked:
+            remark(f"There is no document {' and '.join(asked)} to be found.")
+        else:
+            remark(f"No document has {words}.")

@@ -43,9 +43,9 @@ def find_new_ids(files: Sequence[Path]) -> tuple[list[NewIds], ReadReport]:
     """
     hashed = [start(hashes_of, file, num_returns=SHARES) for file in files]
     twice = [start(roots_of_twins, *share) for share in zip(*hashed, strict=True)]
-    roots = {root for found in twice for root in get(found).tolist()}
+    roots = start(union, *twice)  # stays where tasks find it, however many there are
     report, taken = ReadReport(), TakenIds()
-    if not roots:
+    if not len(get(roots)):
         return [{} for _ in files], report
     found = []
     for given in [start(ids_of_roots, file, roots) for file in files]:
@@ -69,9 +69,15 @@ def roots_of_twins(*hashes: Hashes) -> Hashes:
     return np.unique(whole[1:][whole[1:, 1] == whole[:-1, 1], 0])
 
 
-def ids_of_roots(file: Path, roots: set[int]) -> NewIds:
+def union(*roots: Hashes) -> Hashes:
+    """All of them."""
+    return np.unique(np.concatenate(roots))
+
+
+def ids_of_roots(file: Path, roots: Hashes) -> NewIds:
     """Ids that have one of these roots."""
-    return {row: id for row, id in enumerate(given_ids(file)) if _hash(_root(id)) in roots}
+    wanted = set(roots.tolist())
+    return {row: id for row, id in enumerate(given_ids(file)) if _hash(_root(id)) in wanted}
 
 
 def given_ids(file: Path) -> Iterator[str]:

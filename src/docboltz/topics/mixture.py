@@ -161,7 +161,7 @@ def mixture_of(found: Statistics) -> TopicMixture:
     words = found.words + K * usual[:, None]
     words /= words.sum(axis=0)
     lengths = np.linalg.norm(found.vectors, axis=1)
-    mean = min(lengths.sum() / n, 1 - 1e-6)
+    mean = min(lengths.sum() / max(n, 1e-12), 1 - 1e-6)  # of a single document, n may be 0
     kappa = mean * (F - mean**2) / (1 - mean**2)
     directions = found.vectors / np.maximum(lengths, 1e-12)[:, None]
     prior = np.log((found.documents + 1) / (n + T)) + FEATURES_WEIGHT * _log_density_at_0(kappa, F)
