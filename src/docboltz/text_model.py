@@ -258,6 +258,7 @@ class TextModel(Explaining, MapVerbs):
             if spreadsheet:
                 raise formulas_are_for_csv(".parquet")
             how: dict[str, Any] = {"device": self._device, "wide": wide, "inference": inference}
+            how["replace"] = replace
             return save_features_on_cluster(
                 self, documents, Path(out), ray=ray, verbose=verbose, **how
             )

@@ -34,7 +34,8 @@ def _without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def saved(model: TextModel, files: str, out: Path, **how: Any) -> Inferred:
-    settings: dict[str, Any] = {"wide": False, "inference": None, "verbose": False, **how}
+    settings: dict[str, Any] = {"wide": False, "inference": None, "verbose": False}
+    settings |= {"replace": False, **how}
     documents = model.read(files)
     return save_features_on_cluster(model, documents, out, ray="local", device="cpu", **settings)
 
@@ -97,6 +98,19 @@ def test_what_would_be_read_as_features_too_is_refused(
     (tmp_path / "part-00003.parquet").write_bytes(b"of a larger collection")
     with pytest.raises(InvalidParameter, match=r"holds 'part-00003.parquet'"):
         saved(model, files, tmp_path)
+
+
+@pytest.mark.usefixtures("without_ray")
+def test_a_file_of_somebody_else_is_replaced_only_if_asked(
+    model: TextModel, files: str, tmp_path: Path
+) -> None:
+    other = tmp_path / "part-00000.parquet"
+    other.write_bytes(b"of another program")
+    with pytest.raises(InvalidParameter, match=r"no such call has written.*replace=True"):
+        saved(model, files, tmp_path)
+    assert other.read_bytes() == b"of another program"
+    saved(model, files, tmp_path, replace=True)
+    assert stamp_of(other)
 
 
 @pytest.mark.usefixtures("without_ray")

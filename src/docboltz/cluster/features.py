@@ -11,7 +11,7 @@ from pyarrow import parquet
 
 from docboltz.cluster.connection import get, joined, start
 from docboltz.cluster.ids import find_new_ids, rename
-from docboltz.cluster.parts import STAMP, Job, do_jobs, jobs_of
+from docboltz.cluster.parts import STAMP, Job, do_jobs, jobs_of, stamp_of
 from docboltz.corpus.readers import as_documents
 from docboltz.corpus.report import ReadReport
 from docboltz.errors import InvalidParameter, NoDocuments, require
@@ -47,13 +47,15 @@ def save_features_on_cluster(
     ray: str,
     device: str,
     wide: bool,
+    replace: bool,
     inference: Inference | None,
     verbose: bool,
 ) -> Inferred:
     """Write a file of features for each part of the documents into the folder `out`.
 
     Together they are what `docboltz.feature_files.save_features` writes. Parts whose features are
-    there, by the same model of the same files, are not inferred again.
+    there, by the same model of the same files, are not inferred again; other features are replaced,
+    and other files if `replace` allows it.
     """
     owner = "TextModel.save_features"
     known = inference in (None, "fast", "mean_field")
@@ -69,7 +71,7 @@ def save_features_on_cluster(
     tree = path / FOLDER
     topics = TOPICS.open(tree).identity if TOPICS.exists(tree) else None
     jobs = jobs_of(stream.parts(), folder, [model.fingerprint, topics, wide, inference])
-    _require_own(folder, jobs)
+    _require_own(folder, jobs, replace=replace)
     with joined(ray, owner):
         arguments = (type(model), path, model.fingerprint, device, wide, inference)
         found = dict(
@@ -146,8 +148,8 @@ class FeaturesOfPart:
         return Inferred(len(known), pc.sum(pc.equal(known, 0)).as_py() or 0), report
 
 
-def _require_own(folder: Path, jobs: list[Job]) -> None:
-    """Refuse a folder with other files, which would be read as features too."""
+def _require_own(folder: Path, jobs: list[Job], *, replace: bool) -> None:
+    """Refuse a folder with other files, which would be read as features too, or be lost."""
     require_writable(folder, "features")
     names = {job.file.name + end for job in jobs for end in ("", COUNTS)}
     there = [file.name for file in folder.iterdir()] if folder.exists() else []
@@ -157,3 +159,10 @@ def _require_own(folder: Path, jobs: list[Job]) -> None:
             f"{folder} holds {other[0]!r}, which is none of these features' files.",
             hint="Name a new folder, or the one that these documents' features are in.",
         )
+    for job in () if replace else jobs:
+        if job.file.exists() and stamp_of(job.file) is None:
+            raise InvalidParameter(
+                f"There is a file {job.file}, which no such call has written.",
+                hint="Name another folder, or add {replace=True}.",
+                settings=("replace=True",),
+            )
