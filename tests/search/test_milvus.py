@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -123,6 +124,31 @@ def test_a_collection_is_dropped_by_the_folder_that_made_it(
     assert len(MilvusStore.open(tmp_path / "copy").similar([0], 50).rows[0]) == 4
     forget_milvus_store(tmp_path / "copy")
     assert not rebuilt.client.has_collection(rebuilt.collection)
+
+
+def test_a_copy_at_the_same_path_in_another_container_is_not_the_owner(
+    tmp_path: Path, milvus: str, vectors: np.ndarray
+) -> None:
+    """Both would add documents under the same keys."""
+    here, first, second = (tmp_path / name for name in ("here", "first", "second"))
+    original = milvus_store_of(here, milvus, vectors[:3])
+
+    def appended(id: str) -> MilvusStore:
+        block = Block(vectors[3:4], random_counts(1), [Document(id, "")])
+        update_milvus_store(here, model="m", drop=[], blocks=[block])
+        return MilvusStore.open(here)
+
+    shutil.copytree(here, second)
+    assert appended("of the first").collection == original.collection
+    here.rename(first)
+    second.rename(here)  # what the other container sees
+    assert not MilvusStore.open(here).is_owned
+    other = appended("of the second")
+    assert other.is_owned
+    assert consistent(other) == ["d0", "d1", "d2", "of the second"]
+    here.rename(second)
+    first.rename(here)
+    assert consistent(appended("more")) == ["d0", "d1", "d2", "of the first", "more"]
 
 
 CHANGED = """

@@ -72,8 +72,12 @@ def manifest_folder(store_folder: Path) -> Path:
 
 
 def owner_name(folder: Path) -> str:
-    """What the folder that owns a collection is called there: a copy has another name."""
-    return str(folder.resolve())
+    """What a folder, which is there, is called as the owner of a collection: inode and path.
+
+    A copy has another inode, even where containers have both at the same path.
+    """
+    path = folder.resolve()
+    return f"{path.stat().st_ino} {path}"
 
 
 def address_of(store: str) -> str:
