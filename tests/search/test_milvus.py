@@ -18,6 +18,7 @@ from docboltz.corpus.document import Document
 from docboltz.errors import InvalidModelFile, InvalidParameter
 from docboltz.files import digest
 from docboltz.search import milvus as module
+from docboltz.search.filters import Filter
 from docboltz.search.interface import By
 from docboltz.search.milvus import MilvusStore, address_of, manifest_folder
 from docboltz.search.milvus_writer import (
@@ -238,6 +239,26 @@ def test_a_search_while_documents_are_deleted_finds_the_others(
     assert all(sorted(own) == list(range(3, 50)) for own in rows.tolist())
     with pytest.raises(InvalidParameter, match=r"were deleted .* while it was read. Open"):
         store.documents([3, 0])
+
+
+def test_a_copy_can_be_changed_after_its_owner_has_deleted_documents(
+    tmp_path: Path, milvus: str
+) -> None:
+    X, counts = np.random.default_rng(1).random((8, 4)), random_counts(8)
+    milvus_store_of(tmp_path / "original", milvus, X, counts).copy_to(tmp_path / "copy")
+    update_milvus_store(tmp_path / "original", model="m", drop=["d0", "d7"])
+    copy = MilvusStore.open(tmp_path / "copy")
+    assert len(copy.search(X[:1], counts[:1], 8).rows[0]) == 6
+    with pytest.raises(InvalidParameter, match=r"by its owner. Append .* collection of its own"):
+        copy.documents([0])
+    with pytest.raises(InvalidParameter, match=r"No document has the id 'd7'.* such as 'd1', 'd2'"):
+        copy.row_of("d7")
+    with pytest.raises(InvalidParameter, match="label"):
+        copy.search(X[:1], counts[:1], 8, wanted=Filter(labels=("d0",)))
+    with pytest.raises(InvalidParameter, match="No document would be left"):
+        update_milvus_store(tmp_path / "copy", model="m", drop=OLD)
+    updated(tmp_path / "copy")
+    assert consistent(MilvusStore.open(tmp_path / "copy")) == ["d2", "d3", "d6", "d4", "d5", "d8"]
 
 
 def test_a_collection_that_another_process_let_go_is_searched(tmp_path: Path, milvus: str) -> None:

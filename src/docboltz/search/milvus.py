@@ -127,6 +127,8 @@ class MilvusStore:
 
     def __init__(self, folder: Path, opened: Opened) -> None:
         self.path, self.opened = folder, opened
+        self.is_owned = opened.content.get("owner") == owner_name(folder)
+        """Whether the collection is this folder's, not that of the folder this is a copy of."""
         with MILVUS.trusting(folder):
             content = opened.content
             self.address, self.collection = strings([content["address"], content["collection"]])
@@ -167,11 +169,6 @@ class MilvusStore:
 
     def __len__(self) -> int:
         return self.keys.n
-
-    @property
-    def is_owned(self) -> bool:
-        """Whether the collection is this folder's, not that of the folder this is a copy of."""
-        return bool(self.opened.content.get("owner") == owner_name(self.path))
 
     def __repr__(self) -> str:
         return f"MilvusStore({len(self):,} documents, in {self.collection!r} at {self.address!r})"
@@ -239,7 +236,8 @@ class MilvusStore:
         """The row of the document with this id."""
         found = self.rows_of([id] if is_text(id) else [])
         if not len(found):
-            some = ", ".join(repr(d.id) for d in self.documents(range(min(3, len(self)))))
+            left = self.entities_left(np.arange(min(3, len(self))), ["id"])
+            some = ", ".join(repr(entity["id"]) for entity in left)
             raise InvalidParameter(
                 f"No document has the id {id!r}. The collection holds {len(self):,}, such as "
                 f"{some}."
@@ -290,19 +288,31 @@ class MilvusStore:
 
     def entities(self, rows: Rows, fields: Iterable[str]) -> list[dict[str, Any]]:
         """What is kept of these rows, in their order."""
-        found: dict[int, dict[str, Any]] = {}
-        names, keys = ["key", *fields], self.keys.of_rows(rows)
-        distinct = np.unique(keys).tolist()
-        for begin in range(0, len(distinct), AT_ONCE):
-            part = distinct[begin : begin + AT_ONCE]
-            found |= {e["key"]: e for e in self._query(f"key in {part}", names)}
-        if len(found) < len(distinct):
-            raise _Deleted(
-                f"Documents were deleted from {self.collection!r} at {self.address} while it was "
-                "read.",
-                hint="Open the model again.",
-            )
+        keys = self.keys.of_rows(rows)
+        found = {entity["key"]: entity for entity in self.entities_left(rows, fields)}
+        if not found.keys() >= set(keys.tolist()):
+            raise self._deleted()
         return [found[key] for key in keys.tolist()]
+
+    def entities_left(self, rows: Rows, fields: Iterable[str]) -> list[dict[str, Any]]:
+        """What is kept of those rows that nobody has deleted meanwhile, each once, by key."""
+        found: list[dict[str, Any]] = []
+        names, keys = ["key", *fields], np.unique(self.keys.of_rows(rows)).tolist()
+        for begin in range(0, len(keys), AT_ONCE):
+            found += self._query(f"key in {keys[begin : begin + AT_ONCE]}", names)
+        return sorted(found, key=lambda entity: int(entity["key"]))
+
+    def _deleted(self) -> _Deleted:
+        where = f"{self.collection!r} at {self.address}"
+        if self.is_owned:
+            problem = f"Documents were deleted from {where} while it was read."
+            return _Deleted(problem, hint="Open the model again.")
+        return _Deleted(
+            f"Documents that this copy of a model names were deleted from {where} by its owner.",
+            hint="Append documents, or index them anew, with {TextModel.index}: the copy gets a "
+            "collection of its own.",
+            settings=("TextModel.index",),
+        )
 
     def _query(self, expression: str, fields: list[str]) -> list[dict[str, Any]]:
         present = f"{expression} and {self._present}" if expression else self._present
@@ -317,7 +327,7 @@ class MilvusStore:
         for begin in range(0, len(rows), AT_ONCE):
             found = self.entities(rows[begin : begin + AT_ONCE], ("features", "words", "length"))
             vectors[begin : begin + len(found)] = [entity["features"] for entity in found]
-            parts.append(_counts(found, self.n_words))
+            parts.append(counts_of(found, self.n_words))
         return vectors, csr_array(vstack(parts, format="csr"))
 
     def _nearest(self, queries: Queries, k: int, excluded: Rows, by: By, wanted: Filter) -> Best:
@@ -393,7 +403,7 @@ class MilvusStore:
         if wanted.labels:
             parts.append(label := f"array_contains_any(labels, {_spelled(wanted.labels)})")
             if not self.count(label):
-                some = self.entities(np.arange(min(len(self), AT_ONCE)), ["labels"])
+                some = self.entities_left(np.arange(min(len(self), AT_ONCE)), ["labels"])
                 require_known(wanted.labels, dict.fromkeys(x for e in some for x in e["labels"]))
         if wanted.since or wanted.until:
             require_dates(wanted, self.count("dated == true") > 0)
@@ -416,7 +426,7 @@ def sparse_rows(weights: csr_array) -> list[dict[int, float]]:
     return [dict(zip(columns[a:b], data[a:b], strict=True)) for a, b in pairwise(starts)]
 
 
-def _counts(entities: list[dict[str, Any]], K: int) -> csr_array:
+def counts_of(entities: list[dict[str, Any]], K: int) -> csr_array:
     """Counts from 1 + log count of words, of length 1 and beside its length."""
     rows = [sorted((k, w) for k, w in entity["words"].items() if k < K) for entity in entities]
     lengths = np.array([len(row) for row in rows], np.int64)

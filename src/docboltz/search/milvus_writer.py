@@ -32,6 +32,7 @@ from docboltz.search.milvus import (
     address_of,
     calling,
     connect,
+    counts_of,
     is_lite,
     manifest_folder,
     owner_name,
@@ -144,13 +145,17 @@ def _change_copy(
     build: Build,
     guard: AbstractContextManager[None] | None,
 ) -> None:
-    """Change what a folder has of another's collection: it gets one of its own."""
+    """Change what a folder has of another's collection: it gets one of its own.
+
+    What the owner has deleted is not there to be copied, and is left out.
+    """
     with _new_collection(store.path, store.address, store.n_features) as name:
         writer = _Writer(store.address, name, store.n_features, store.n_words)
         writer.next_number = store.next_number
-        writer.df = store.df - _document_frequencies(store, dropped)
         writer.copy(store, np.delete(np.arange(len(store)), dropped))
         writer.add(blocks, store.mean)
+        if not writer.end:
+            raise nothing_left()
         build.publish({**store.opened.content, **_alone(store.path, writer)}, guard=guard)
 
 
@@ -195,11 +200,13 @@ class _Writer:
             self.next_number = next_number((d.id for d in block.documents), self.next_number)
 
     def copy(self, store: MilvusStore, rows: Rows) -> None:
-        """Write documents of another collection as they are."""
+        """Write documents of another collection, those that are left there, as they are."""
         fields = FIELDS if is_lite(self._address) else (*FIELDS, "bits")
         for begin in range(0, len(rows), AT_ONCE):
-            found = store.entities(rows[begin : begin + AT_ONCE], fields)
+            found = store.entities_left(rows[begin : begin + AT_ONCE], fields)
             self._write({name: entity[name] for name in fields} for entity in found)
+            counts = counts_of(found, len(self.df))
+            self.df += np.bincount(counts.indices, minlength=len(self.df))
 
     def _write(self, entities: Iterator[dict[str, Any]]) -> None:
         while some := list(islice(entities, AT_ONCE)):
