@@ -18,6 +18,7 @@ from docboltz.corpus.document import Document
 from docboltz.errors import InvalidModelFile, InvalidParameter
 from docboltz.files import digest
 from docboltz.search import milvus as module
+from docboltz.search import milvus_writer as writer
 from docboltz.search.filters import Filter
 from docboltz.search.interface import By
 from docboltz.search.milvus import MilvusStore, address_of, manifest_folder
@@ -259,6 +260,42 @@ def test_a_copy_can_be_changed_after_its_owner_has_deleted_documents(
         update_milvus_store(tmp_path / "copy", model="m", drop=OLD)
     updated(tmp_path / "copy")
     assert consistent(MilvusStore.open(tmp_path / "copy")) == ["d2", "d3", "d6", "d4", "d5", "d8"]
+
+
+@pytest.mark.parametrize("most", [16, 51])
+def test_questions_do_not_list_the_many_documents_that_are_being_deleted(
+    tmp_path: Path, milvus: str, vectors: np.ndarray, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    """All are there still, as after a crash. If 16 hits are not enough, they are listed."""
+    counts = random_counts(50)
+    milvus_store_of(tmp_path, milvus, vectors, counts)
+    left = [f"d{i}" for i in range(50) if i % 10 > 7]
+    gone = [f"d{i}" for i in range(50) if i % 10 <= 7]
+    with monkeypatch.context() as patch:
+        patch.setattr(writer, "_delete_keys", lambda store, keys: 1 / (not len(keys)))
+        with pytest.raises(ZeroDivisionError):
+            update_milvus_store(tmp_path, model="m", drop=gone)
+    store = MilvusStore.open(tmp_path)
+    listing = store.search(vectors, counts, 2)
+    for name, value in {"LISTED": 39, "CANDIDATES": 4, "MOST": most}.items():
+        monkeypatch.setattr(module, name, value)
+    client, asked = store.client, []
+
+    class Listening:
+        """Keeps what is asked."""
+
+        def __getattr__(self, name: str) -> Any:
+            def call(*given: Any, **named: Any) -> Any:
+                asked.append(named.get("filter", ""))
+                return getattr(client, name)(*given, **named)
+
+            return call
+
+    store.client = Listening()
+    np.testing.assert_array_equal(store.search(vectors, counts, 2), listing)
+    assert store.rows_of([*gone, "d8", "d49"]).tolist() == [0, 9]
+    assert consistent(store) == left
+    assert any("not in" in filter for filter in asked) == (most == 16)
 
 
 def test_a_collection_that_another_process_let_go_is_searched(tmp_path: Path, milvus: str) -> None:

@@ -58,6 +58,8 @@ AT_ONCE = 1000
 """Entities that are read or written at once."""
 MOST = 16_384
 """Entities that Milvus gives for a question."""
+LISTED = 500
+"""Keys that every question may list to leave them out: a list of 100,000 takes Milvus seconds."""
 TRIES = 5
 """How often a search begins anew because what it has found is deleted meanwhile."""
 
@@ -144,9 +146,6 @@ class MilvusStore:
             self._idf = idf_of(self.keys.n, self.df)
             self.leaving: Rows = np.array(content["leaving"], np.int64)
             """Keys of documents that were deleted last, and may be there all the same."""
-            self._present = f"key < {self.keys.end}"
-            if self.leaving.size:
-                self._present += f" and key not in {self.leaving.tolist()}"
         self.client = connect(self.address)
         with calling(self.address):
             if not self.client.has_collection(self.collection):
@@ -250,7 +249,7 @@ class MilvusStore:
         for begin in range(0, len(asked), AT_ONCE):
             expression = f"id in {_spelled(asked[begin : begin + AT_ONCE])}"
             keys += [entity["key"] for entity in self._query(expression, ["key"])]
-        return self.keys.to_rows(np.sort(np.array(keys, np.int64)))
+        return self.keys.to_rows(np.sort(self._there(keys)))
 
     # ---- all of it, in memory: for topics, the map and explanations ----
 
@@ -282,7 +281,10 @@ class MilvusStore:
     # ---- Milvus ----
 
     def count(self, expression: str = "") -> int:
-        """Number of documents, or of those of which an expression is true."""
+        """Number of documents, or of those of which an expression is true.
+
+        While many are being deleted, those that are still in Milvus count.
+        """
         (found,) = self._query(expression, ["count(*)"])
         return int(found["count(*)"])
 
@@ -315,10 +317,25 @@ class MilvusStore:
         )
 
     def _query(self, expression: str, fields: list[str]) -> list[dict[str, Any]]:
-        present = f"{expression} and {self._present}" if expression else self._present
+        present = self._present(expression, listed=len(self.leaving) <= LISTED)
         with calling(self.address):
             found = self.client.query(self.collection, filter=present, output_fields=fields)
         return list(found)
+
+    def _present(self, expression: str, *, listed: bool) -> str:
+        """What is true of documents of which the expression is; of others too that are being
+        deleted, unless these are listed.
+        """
+        parts = [expression] if expression else []
+        parts.append(f"key < {self.keys.end}")
+        if listed and len(self.leaving):
+            parts.append(f"key not in {self.leaving.tolist()}")
+        return " and ".join(parts)
+
+    def _there(self, keys: list[int]) -> Rows:
+        """Those of the keys that are not gone."""
+        found, ends = np.array(keys, np.int64), np.append(0, self.keys.ends)
+        return found[found >= ends[np.searchsorted(self.keys.begins, found, "right")]]
 
     def vectors(self, rows: Rows) -> tuple[Floats, csr_array]:
         """Unit vectors and counts of rows: (len(rows), F) and (len(rows), K)."""
@@ -339,7 +356,7 @@ class MilvusStore:
         return self._nearest_now(queries, k, weights, expression)
 
     def _nearest_now(self, queries: Queries, k: int, weights: Weights, expression: str) -> Best:
-        Q, k = len(queries.features), min(k, self.count(expression))
+        Q, k = len(queries.features), min(k, len(self), self.count(expression))
         best = Best(np.full((Q, k), -1, np.int64), np.zeros((Q, k)), np.zeros((Q, k)))
         if not (Q and k):
             return best
@@ -364,15 +381,26 @@ class MilvusStore:
     ) -> list[Rows]:
         """Rows that may be among the best of each query, in order."""
         found: list[list[int]] = [[] for _ in queries.features]
-        n, present = min(max(CANDIDATES, 4 * k), MOST), f"{expression} and {self._present}"
+        n = min(max(CANDIDATES, 4 * k), MOST)
 
         def look(field: str, data: list[Any], numbers: list[int]) -> None:
-            with calling(self.address):
-                hits = self.client.search(
-                    self.collection, data, anns_field=field, limit=n, filter=present
-                )
-            for i, own in zip(numbers, hits, strict=True):
-                found[i] += [hit["key"] for hit in own]
+            left = dict(zip(numbers, data, strict=True))
+            for limit, listed in self._attempts(n):
+                with calling(self.address):
+                    hits = self.client.search(
+                        self.collection,
+                        list(left.values()),
+                        anns_field=field,
+                        limit=limit,
+                        filter=self._present(expression, listed=listed),
+                    )
+                for i, own in zip(list(left), hits, strict=True):
+                    there = self._there([hit["key"] for hit in own])
+                    if len(there) >= n or len(own) < limit or listed:
+                        found[i] += there[:n].tolist()
+                        del left[i]
+                if not left:
+                    return
 
         if weights.features:
             numbers = list(range(len(found)))
@@ -388,6 +416,17 @@ class MilvusStore:
             if numbers:
                 look("words", [asked[i] for i in numbers], numbers)
         return [self.keys.to_rows(np.unique(np.array(keys, np.int64))) for keys in found]
+
+    def _attempts(self, n: int) -> Iterator[tuple[int, bool]]:
+        """How many hits to ask for, and whether to list what is being deleted, until n are found.
+
+        The list is slow if it is long: then more hits come first, of which enough may be there.
+        """
+        limit = n
+        while len(self.leaving) > LISTED and limit < MOST:
+            limit = min(4 * limit, MOST)
+            yield limit, False
+        yield n, True
 
     @cached_property
     def _by_bits(self) -> bool:
