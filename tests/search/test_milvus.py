@@ -153,6 +153,23 @@ def test_a_copy_at_the_same_path_in_another_container_is_not_the_owner(
     assert consistent(appended("more")) == ["d0", "d1", "d2", "of the first", "more"]
 
 
+def test_a_folder_that_was_moved_keeps_its_collection(
+    tmp_path: Path, milvus: str, vectors: np.ndarray
+) -> None:
+    """Otherwise nobody would ever drop it."""
+    made = milvus_store_of(tmp_path / "made", milvus, vectors)
+    moved = (tmp_path / "made").rename(tmp_path / "moved")
+    shutil.copytree(moved, tmp_path / "copy")
+    assert not MilvusStore.open(tmp_path / "copy").is_owned
+    update_milvus_store(moved, model="m", drop=["d1"])
+    (tmp_path / "made").mkdir()  # of something else: the folder is known by its new path
+    store = MilvusStore.open(moved)
+    assert (store.is_owned, store.collection, len(store)) == (True, made.collection, 49)
+    again = moved.rename(tmp_path / "again")
+    milvus_store_of(again, milvus, vectors[:5])
+    assert not made.client.has_collection(made.collection)
+
+
 CHANGED = """
 import os, sys
 from pathlib import Path

@@ -82,6 +82,13 @@ def owner_name(folder: Path) -> str:
     return f"{path.stat().st_ino} {path}"
 
 
+def is_owner(folder: Path, content: dict[str, Any]) -> bool:
+    """Whether a folder owns the collection that a manifest names; it may have been moved since."""
+    inode, _, path = str(content.get("owner")).partition(" ")
+    own_inode, _, own_path = owner_name(folder).partition(" ")
+    return inode == own_inode and (path == own_path or not os.path.lexists(path))
+
+
 def address_of(store: str) -> str:
     """What comes after "milvus+": a cluster's address, or a file of Milvus Lite, in full."""
     address = store.removeprefix(SCHEME)
@@ -129,7 +136,7 @@ class MilvusStore:
 
     def __init__(self, folder: Path, opened: Opened) -> None:
         self.path, self.opened = folder, opened
-        self.is_owned = opened.content.get("owner") == owner_name(folder)
+        self.is_owned = is_owner(folder, opened.content)
         """Whether the collection is this folder's, not that of the folder this is a copy of."""
         with MILVUS.trusting(folder):
             content = opened.content

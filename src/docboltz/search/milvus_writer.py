@@ -34,6 +34,7 @@ from docboltz.search.milvus import (
     connect,
     counts_of,
     is_lite,
+    is_owner,
     manifest_folder,
     owner_name,
     sparse_rows,
@@ -131,7 +132,8 @@ def _change(
     writer.add(blocks, store.mean)
     leaving = store.keys.of_rows(dropped)
     keys = store.keys.changed(leaving, writer.end - store.keys.end)
-    content = {**store.opened.content, **_described(writer, keys)}
+    owner = owner_name(store.path)  # another than before, if the folder was moved
+    content = {**store.opened.content, "owner": owner, **_described(writer, keys)}
     build.publish({**content, "leaving": leaving.tolist()}, guard=guard)
     if len(leaving):
         _delete_keys(store, leaving)
@@ -317,7 +319,7 @@ def _new_collection(folder: Path, address: str, n_features: int) -> Iterator[str
 
 def _drop(folder: Path, content: dict[str, Any] | None) -> None:
     """Drop the collection that a manifest names, if it is this folder's own."""
-    if content is not None and content.get("owner") == owner_name(folder):
+    if content is not None and is_owner(folder, content):
         with suppress(Exception):  # nobody needs it any more, wherever it is
             connect(content["address"]).drop_collection(content["collection"])
 
