@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +18,8 @@ from docboltz.corpus.document import Document
 from docboltz.errors import InvalidModelFile, InvalidParameter
 from docboltz.files import digest
 from docboltz.search import milvus as module
+from docboltz.search import milvus_writer as writer
+from docboltz.search.filters import Filter
 from docboltz.search.interface import By
 from docboltz.search.milvus import MilvusStore, address_of, manifest_folder
 from docboltz.search.milvus_writer import (
@@ -125,6 +128,48 @@ def test_a_collection_is_dropped_by_the_folder_that_made_it(
     assert not rebuilt.client.has_collection(rebuilt.collection)
 
 
+def test_a_copy_at_the_same_path_in_another_container_is_not_the_owner(
+    tmp_path: Path, milvus: str, vectors: np.ndarray
+) -> None:
+    """Both would add documents under the same keys."""
+    here, first, second = (tmp_path / name for name in ("here", "first", "second"))
+    original = milvus_store_of(here, milvus, vectors[:3])
+
+    def appended(id: str) -> MilvusStore:
+        block = Block(vectors[3:4], random_counts(1), [Document(id, "")])
+        update_milvus_store(here, model="m", drop=[], blocks=[block])
+        return MilvusStore.open(here)
+
+    shutil.copytree(here, second)
+    assert appended("of the first").collection == original.collection
+    here.rename(first)
+    second.rename(here)  # what the other container sees
+    assert not MilvusStore.open(here).is_owned
+    other = appended("of the second")
+    assert other.is_owned
+    assert consistent(other) == ["d0", "d1", "d2", "of the second"]
+    here.rename(second)
+    first.rename(here)
+    assert consistent(appended("more")) == ["d0", "d1", "d2", "of the first", "more"]
+
+
+def test_a_folder_that_was_moved_keeps_its_collection(
+    tmp_path: Path, milvus: str, vectors: np.ndarray
+) -> None:
+    """Otherwise nobody would ever drop it."""
+    made = milvus_store_of(tmp_path / "made", milvus, vectors)
+    moved = (tmp_path / "made").rename(tmp_path / "moved")
+    shutil.copytree(moved, tmp_path / "copy")
+    assert not MilvusStore.open(tmp_path / "copy").is_owned
+    update_milvus_store(moved, model="m", drop=["d1"])
+    (tmp_path / "made").mkdir()  # of something else: the folder is known by its new path
+    store = MilvusStore.open(moved)
+    assert (store.is_owned, store.collection, len(store)) == (True, made.collection, 49)
+    again = moved.rename(tmp_path / "again")
+    milvus_store_of(again, milvus, vectors[:5])
+    assert not made.client.has_collection(made.collection)
+
+
 CHANGED = """
 import os, sys
 from pathlib import Path
@@ -212,6 +257,62 @@ def test_a_search_while_documents_are_deleted_finds_the_others(
     assert all(sorted(own) == list(range(3, 50)) for own in rows.tolist())
     with pytest.raises(InvalidParameter, match=r"were deleted .* while it was read. Open"):
         store.documents([3, 0])
+
+
+def test_a_copy_can_be_changed_after_its_owner_has_deleted_documents(
+    tmp_path: Path, milvus: str
+) -> None:
+    X, counts = np.random.default_rng(1).random((8, 4)), random_counts(8)
+    milvus_store_of(tmp_path / "original", milvus, X, counts).copy_to(tmp_path / "copy")
+    update_milvus_store(tmp_path / "original", model="m", drop=["d0", "d7"])
+    copy = MilvusStore.open(tmp_path / "copy")
+    assert len(copy.search(X[:1], counts[:1], 8).rows[0]) == 6
+    with pytest.raises(InvalidParameter, match=r"by its owner. Append .* collection of its own"):
+        copy.documents([0])
+    with pytest.raises(InvalidParameter, match=r"No document has the id 'd7'.* such as 'd1', 'd2'"):
+        copy.row_of("d7")
+    with pytest.raises(InvalidParameter, match="label"):
+        copy.search(X[:1], counts[:1], 8, wanted=Filter(labels=("d0",)))
+    with pytest.raises(InvalidParameter, match="No document would be left"):
+        update_milvus_store(tmp_path / "copy", model="m", drop=OLD)
+    updated(tmp_path / "copy")
+    assert consistent(MilvusStore.open(tmp_path / "copy")) == ["d2", "d3", "d6", "d4", "d5", "d8"]
+
+
+@pytest.mark.parametrize("most", [16, 51])
+def test_questions_do_not_list_the_many_documents_that_are_being_deleted(
+    tmp_path: Path, milvus: str, vectors: np.ndarray, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    """All are there still, as after a crash. If 16 hits are not enough, they are listed."""
+    counts = random_counts(50)
+    milvus_store_of(tmp_path, milvus, vectors, counts)
+    left = [f"d{i}" for i in range(50) if i % 10 > 7]
+    gone = [f"d{i}" for i in range(50) if i % 10 <= 7]
+    with monkeypatch.context() as patch:
+        patch.setattr(writer, "_delete_keys", lambda store, keys: 1 / (not len(keys)))
+        with pytest.raises(ZeroDivisionError):
+            update_milvus_store(tmp_path, model="m", drop=gone)
+    store = MilvusStore.open(tmp_path)
+    listing = store.search(vectors, counts, 2)
+    for name, value in {"LISTED": 39, "CANDIDATES": 4, "MOST": most}.items():
+        monkeypatch.setattr(module, name, value)
+    client, asked = store.client, []
+
+    class Listening:
+        """Keeps what is asked."""
+
+        def __getattr__(self, name: str) -> Any:
+            def call(*given: Any, **named: Any) -> Any:
+                asked.append(named.get("filter", ""))
+                return getattr(client, name)(*given, **named)
+
+            return call
+
+    store.client = Listening()
+    np.testing.assert_array_equal(store.search(vectors, counts, 2), listing)
+    assert store.rows_of([*gone, "d8", "d49"]).tolist() == [0, 9]
+    assert consistent(store) == left
+    assert any("not in" in filter for filter in asked) == (most == 16)
 
 
 def test_a_collection_that_another_process_let_go_is_searched(tmp_path: Path, milvus: str) -> None:

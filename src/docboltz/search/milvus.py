@@ -58,6 +58,8 @@ AT_ONCE = 1000
 """Entities that are read or written at once."""
 MOST = 16_384
 """Entities that Milvus gives for a question."""
+LISTED = 500
+"""Keys that every question may list to leave them out: a list of 100,000 takes Milvus seconds."""
 TRIES = 5
 """How often a search begins anew because what it has found is deleted meanwhile."""
 
@@ -72,8 +74,19 @@ def manifest_folder(store_folder: Path) -> Path:
 
 
 def owner_name(folder: Path) -> str:
-    """What the folder that owns a collection is called there: a copy has another name."""
-    return str(folder.resolve())
+    """What a folder, which is there, is called as the owner of a collection: inode and path.
+
+    A copy has another inode, even where containers have both at the same path.
+    """
+    path = folder.resolve()
+    return f"{path.stat().st_ino} {path}"
+
+
+def is_owner(folder: Path, content: dict[str, Any]) -> bool:
+    """Whether a folder owns the collection that a manifest names; it may have been moved since."""
+    inode, _, path = str(content.get("owner")).partition(" ")
+    own_inode, _, own_path = owner_name(folder).partition(" ")
+    return inode == own_inode and (path == own_path or not os.path.lexists(path))
 
 
 def address_of(store: str) -> str:
@@ -123,6 +136,8 @@ class MilvusStore:
 
     def __init__(self, folder: Path, opened: Opened) -> None:
         self.path, self.opened = folder, opened
+        self.is_owned = is_owner(folder, opened.content)
+        """Whether the collection is this folder's, not that of the folder this is a copy of."""
         with MILVUS.trusting(folder):
             content = opened.content
             self.address, self.collection = strings([content["address"], content["collection"]])
@@ -138,9 +153,6 @@ class MilvusStore:
             self._idf = idf_of(self.keys.n, self.df)
             self.leaving: Rows = np.array(content["leaving"], np.int64)
             """Keys of documents that were deleted last, and may be there all the same."""
-            self._present = f"key < {self.keys.end}"
-            if self.leaving.size:
-                self._present += f" and key not in {self.leaving.tolist()}"
         self.client = connect(self.address)
         with calling(self.address):
             if not self.client.has_collection(self.collection):
@@ -163,11 +175,6 @@ class MilvusStore:
 
     def __len__(self) -> int:
         return self.keys.n
-
-    @property
-    def is_owned(self) -> bool:
-        """Whether the collection is this folder's, not that of the folder this is a copy of."""
-        return bool(self.opened.content.get("owner") == owner_name(self.path))
 
     def __repr__(self) -> str:
         return f"MilvusStore({len(self):,} documents, in {self.collection!r} at {self.address!r})"
@@ -235,7 +242,8 @@ class MilvusStore:
         """The row of the document with this id."""
         found = self.rows_of([id] if is_text(id) else [])
         if not len(found):
-            some = ", ".join(repr(d.id) for d in self.documents(range(min(3, len(self)))))
+            left = self.entities_left(np.arange(min(3, len(self))), ["id"])
+            some = ", ".join(repr(entity["id"]) for entity in left)
             raise InvalidParameter(
                 f"No document has the id {id!r}. The collection holds {len(self):,}, such as "
                 f"{some}."
@@ -248,7 +256,7 @@ class MilvusStore:
         for begin in range(0, len(asked), AT_ONCE):
             expression = f"id in {_spelled(asked[begin : begin + AT_ONCE])}"
             keys += [entity["key"] for entity in self._query(expression, ["key"])]
-        return self.keys.to_rows(np.sort(np.array(keys, np.int64)))
+        return self.keys.to_rows(np.sort(self._there(keys)))
 
     # ---- all of it, in memory: for topics, the map and explanations ----
 
@@ -280,31 +288,61 @@ class MilvusStore:
     # ---- Milvus ----
 
     def count(self, expression: str = "") -> int:
-        """Number of documents, or of those of which an expression is true."""
+        """Number of documents, or of those of which an expression is true.
+
+        While many are being deleted, those that are still in Milvus count.
+        """
         (found,) = self._query(expression, ["count(*)"])
         return int(found["count(*)"])
 
     def entities(self, rows: Rows, fields: Iterable[str]) -> list[dict[str, Any]]:
         """What is kept of these rows, in their order."""
-        found: dict[int, dict[str, Any]] = {}
-        names, keys = ["key", *fields], self.keys.of_rows(rows)
-        distinct = np.unique(keys).tolist()
-        for begin in range(0, len(distinct), AT_ONCE):
-            part = distinct[begin : begin + AT_ONCE]
-            found |= {e["key"]: e for e in self._query(f"key in {part}", names)}
-        if len(found) < len(distinct):
-            raise _Deleted(
-                f"Documents were deleted from {self.collection!r} at {self.address} while it was "
-                "read.",
-                hint="Open the model again.",
-            )
+        keys = self.keys.of_rows(rows)
+        found = {entity["key"]: entity for entity in self.entities_left(rows, fields)}
+        if not found.keys() >= set(keys.tolist()):
+            raise self._deleted()
         return [found[key] for key in keys.tolist()]
 
+    def entities_left(self, rows: Rows, fields: Iterable[str]) -> list[dict[str, Any]]:
+        """What is kept of those rows that nobody has deleted meanwhile, each once, by key."""
+        found: list[dict[str, Any]] = []
+        names, keys = ["key", *fields], np.unique(self.keys.of_rows(rows)).tolist()
+        for begin in range(0, len(keys), AT_ONCE):
+            found += self._query(f"key in {keys[begin : begin + AT_ONCE]}", names)
+        return sorted(found, key=lambda entity: int(entity["key"]))
+
+    def _deleted(self) -> _Deleted:
+        where = f"{self.collection!r} at {self.address}"
+        if self.is_owned:
+            problem = f"Documents were deleted from {where} while it was read."
+            return _Deleted(problem, hint="Open the model again.")
+        return _Deleted(
+            f"Documents that this copy of a model names were deleted from {where} by its owner.",
+            hint="Append documents, or index them anew, with {TextModel.index}: the copy gets a "
+            "collection of its own.",
+            settings=("TextModel.index",),
+        )
+
     def _query(self, expression: str, fields: list[str]) -> list[dict[str, Any]]:
-        present = f"{expression} and {self._present}" if expression else self._present
+        present = self._present(expression, listed=len(self.leaving) <= LISTED)
         with calling(self.address):
             found = self.client.query(self.collection, filter=present, output_fields=fields)
         return list(found)
+
+    def _present(self, expression: str, *, listed: bool) -> str:
+        """What is true of documents of which the expression is; of others too that are being
+        deleted, unless these are listed.
+        """
+        parts = [expression] if expression else []
+        parts.append(f"key < {self.keys.end}")
+        if listed and len(self.leaving):
+            parts.append(f"key not in {self.leaving.tolist()}")
+        return " and ".join(parts)
+
+    def _there(self, keys: list[int]) -> Rows:
+        """Those of the keys that are not gone."""
+        found, ends = np.array(keys, np.int64), np.append(0, self.keys.ends)
+        return found[found >= ends[np.searchsorted(self.keys.begins, found, "right")]]
 
     def vectors(self, rows: Rows) -> tuple[Floats, csr_array]:
         """Unit vectors and counts of rows: (len(rows), F) and (len(rows), K)."""
@@ -313,7 +351,7 @@ class MilvusStore:
         for begin in range(0, len(rows), AT_ONCE):
             found = self.entities(rows[begin : begin + AT_ONCE], ("features", "words", "length"))
             vectors[begin : begin + len(found)] = [entity["features"] for entity in found]
-            parts.append(_counts(found, self.n_words))
+            parts.append(counts_of(found, self.n_words))
         return vectors, csr_array(vstack(parts, format="csr"))
 
     def _nearest(self, queries: Queries, k: int, excluded: Rows, by: By, wanted: Filter) -> Best:
@@ -325,7 +363,7 @@ class MilvusStore:
         return self._nearest_now(queries, k, weights, expression)
 
     def _nearest_now(self, queries: Queries, k: int, weights: Weights, expression: str) -> Best:
-        Q, k = len(queries.features), min(k, self.count(expression))
+        Q, k = len(queries.features), min(k, len(self), self.count(expression))
         best = Best(np.full((Q, k), -1, np.int64), np.zeros((Q, k)), np.zeros((Q, k)))
         if not (Q and k):
             return best
@@ -350,15 +388,26 @@ class MilvusStore:
     ) -> list[Rows]:
         """Rows that may be among the best of each query, in order."""
         found: list[list[int]] = [[] for _ in queries.features]
-        n, present = min(max(CANDIDATES, 4 * k), MOST), f"{expression} and {self._present}"
+        n = min(max(CANDIDATES, 4 * k), MOST)
 
         def look(field: str, data: list[Any], numbers: list[int]) -> None:
-            with calling(self.address):
-                hits = self.client.search(
-                    self.collection, data, anns_field=field, limit=n, filter=present
-                )
-            for i, own in zip(numbers, hits, strict=True):
-                found[i] += [hit["key"] for hit in own]
+            left = dict(zip(numbers, data, strict=True))
+            for limit, listed in self._attempts(n):
+                with calling(self.address):
+                    hits = self.client.search(
+                        self.collection,
+                        list(left.values()),
+                        anns_field=field,
+                        limit=limit,
+                        filter=self._present(expression, listed=listed),
+                    )
+                for i, own in zip(list(left), hits, strict=True):
+                    there = self._there([hit["key"] for hit in own])
+                    if len(there) >= n or len(own) < limit or listed:
+                        found[i] += there[:n].tolist()
+                        del left[i]
+                if not left:
+                    return
 
         if weights.features:
             numbers = list(range(len(found)))
@@ -375,6 +424,17 @@ class MilvusStore:
                 look("words", [asked[i] for i in numbers], numbers)
         return [self.keys.to_rows(np.unique(np.array(keys, np.int64))) for keys in found]
 
+    def _attempts(self, n: int) -> Iterator[tuple[int, bool]]:
+        """How many hits to ask for, and whether to list what is being deleted, until n are found.
+
+        The list is slow if it is long: then more hits come first, of which enough may be there.
+        """
+        limit = n
+        while len(self.leaving) > LISTED and limit < MOST:
+            limit = min(4 * limit, MOST)
+            yield limit, False
+        yield n, True
+
     @cached_property
     def _by_bits(self) -> bool:
         from docboltz.search.store import EXACT_DOCUMENTS
@@ -389,7 +449,7 @@ class MilvusStore:
         if wanted.labels:
             parts.append(label := f"array_contains_any(labels, {_spelled(wanted.labels)})")
             if not self.count(label):
-                some = self.entities(np.arange(min(len(self), AT_ONCE)), ["labels"])
+                some = self.entities_left(np.arange(min(len(self), AT_ONCE)), ["labels"])
                 require_known(wanted.labels, dict.fromkeys(x for e in some for x in e["labels"]))
         if wanted.since or wanted.until:
             require_dates(wanted, self.count("dated == true") > 0)
@@ -412,7 +472,7 @@ def sparse_rows(weights: csr_array) -> list[dict[int, float]]:
     return [dict(zip(columns[a:b], data[a:b], strict=True)) for a, b in pairwise(starts)]
 
 
-def _counts(entities: list[dict[str, Any]], K: int) -> csr_array:
+def counts_of(entities: list[dict[str, Any]], K: int) -> csr_array:
     """Counts from 1 + log count of words, of length 1 and beside its length."""
     rows = [sorted((k, w) for k, w in entity["words"].items() if k < K) for entity in entities]
     lengths = np.array([len(row) for row in rows], np.int64)

@@ -32,7 +32,9 @@ from docboltz.search.milvus import (
     address_of,
     calling,
     connect,
+    counts_of,
     is_lite,
+    is_owner,
     manifest_folder,
     owner_name,
     sparse_rows,
@@ -130,7 +132,8 @@ def _change(
     writer.add(blocks, store.mean)
     leaving = store.keys.of_rows(dropped)
     keys = store.keys.changed(leaving, writer.end - store.keys.end)
-    content = {**store.opened.content, **_described(writer, keys)}
+    owner = owner_name(store.path)  # another than before, if the folder was moved
+    content = {**store.opened.content, "owner": owner, **_described(writer, keys)}
     build.publish({**content, "leaving": leaving.tolist()}, guard=guard)
     if len(leaving):
         _delete_keys(store, leaving)
@@ -144,13 +147,17 @@ def _change_copy(
     build: Build,
     guard: AbstractContextManager[None] | None,
 ) -> None:
-    """Change what a folder has of another's collection: it gets one of its own."""
+    """Change what a folder has of another's collection: it gets one of its own.
+
+    What the owner has deleted is not there to be copied, and is left out.
+    """
     with _new_collection(store.path, store.address, store.n_features) as name:
         writer = _Writer(store.address, name, store.n_features, store.n_words)
         writer.next_number = store.next_number
-        writer.df = store.df - _document_frequencies(store, dropped)
         writer.copy(store, np.delete(np.arange(len(store)), dropped))
         writer.add(blocks, store.mean)
+        if not writer.end:
+            raise nothing_left()
         build.publish({**store.opened.content, **_alone(store.path, writer)}, guard=guard)
 
 
@@ -195,11 +202,13 @@ class _Writer:
             self.next_number = next_number((d.id for d in block.documents), self.next_number)
 
     def copy(self, store: MilvusStore, rows: Rows) -> None:
-        """Write documents of another collection as they are."""
+        """Write documents of another collection, those that are left there, as they are."""
         fields = FIELDS if is_lite(self._address) else (*FIELDS, "bits")
         for begin in range(0, len(rows), AT_ONCE):
-            found = store.entities(rows[begin : begin + AT_ONCE], fields)
+            found = store.entities_left(rows[begin : begin + AT_ONCE], fields)
             self._write({name: entity[name] for name in fields} for entity in found)
+            counts = counts_of(found, len(self.df))
+            self.df += np.bincount(counts.indices, minlength=len(self.df))
 
     def _write(self, entities: Iterator[dict[str, Any]]) -> None:
         while some := list(islice(entities, AT_ONCE)):
@@ -310,7 +319,7 @@ def _new_collection(folder: Path, address: str, n_features: int) -> Iterator[str
 
 def _drop(folder: Path, content: dict[str, Any] | None) -> None:
     """Drop the collection that a manifest names, if it is this folder's own."""
-    if content is not None and content.get("owner") == owner_name(folder):
+    if content is not None and is_owner(folder, content):
         with suppress(Exception):  # nobody needs it any more, wherever it is
             connect(content["address"]).drop_collection(content["collection"])
 
