@@ -14,7 +14,8 @@ from docboltz.corpus.document import Document
 from docboltz.errors import InvalidModelFile, InvalidParameter
 from docboltz.indexing import KEPT_CHARACTERS, Texts
 from docboltz.search.interface import open_store
-from docboltz.search.milvus import MILVUS, MilvusStore
+from docboltz.search.milvus import MilvusStore
+from docboltz.search.milvus_place import MILVUS
 from docboltz.search.writer import STORE
 from docboltz.storage import save_model
 from tests.test_topic_verbs import THEMES, fitted, texts  # noqa: F401  (a fixture)

@@ -27,7 +27,7 @@ from docboltz.progress import progress_bar, remark
 from docboltz.search.documents import END_OF_NUMBERS
 from docboltz.search.growing import update_store
 from docboltz.search.interface import hold_store, open_store
-from docboltz.search.milvus import MILVUS, SCHEME, address_of, connect, manifest_folder
+from docboltz.search.milvus_place import MILVUS, SCHEME, address_of, connect, manifest_folder
 from docboltz.search.milvus_writer import (
     build_milvus_store,
     forget_milvus_store,

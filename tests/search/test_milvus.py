@@ -21,7 +21,8 @@ from docboltz.search import milvus as module
 from docboltz.search import milvus_writer as writer
 from docboltz.search.filters import Filter
 from docboltz.search.interface import By
-from docboltz.search.milvus import MilvusStore, address_of, manifest_folder
+from docboltz.search.milvus import MilvusStore
+from docboltz.search.milvus_place import address_of, manifest_folder
 from docboltz.search.milvus_writer import (
     build_milvus_store,
     forget_milvus_store,

@@ -145,7 +145,8 @@ def checked_rows(rows: ArrayLike, n: int, method: str, name: str) -> Rows:
 
 def open_store(folder: Path, *, model: str | None = None) -> Store:
     """Open the store that a folder holds or names; with `model`, only if that made it."""
-    from docboltz.search.milvus import MILVUS, MilvusStore, manifest_folder
+    from docboltz.search.milvus import MilvusStore
+    from docboltz.search.milvus_place import MILVUS, manifest_folder
     from docboltz.search.store import SearchStore
 
     if MILVUS.exists(manifest_folder(folder)):
@@ -155,7 +156,7 @@ def open_store(folder: Path, *, model: str | None = None) -> Store:
 
 def hold_store(folder: Path) -> AbstractContextManager[None]:
     """Keep others from changing the store of a folder; who holds it may."""
-    from docboltz.search.milvus import MILVUS, manifest_folder
+    from docboltz.search.milvus_place import MILVUS, manifest_folder
     from docboltz.search.writer import STORE
 
     place = manifest_folder(folder)
@@ -164,7 +165,7 @@ def hold_store(folder: Path) -> AbstractContextManager[None]:
 
 def own_milvus(folder: Path) -> None:
     """Make the collection in Milvus that a folder names, if it does, that folder's own."""
-    from docboltz.search.milvus import MILVUS, manifest_folder, owner_name
+    from docboltz.search.milvus_place import MILVUS, manifest_folder, owner_name
 
     if MILVUS.exists(place := manifest_folder(folder)):
         with MILVUS.saving(place) as build:
@@ -173,14 +174,14 @@ def own_milvus(folder: Path) -> None:
 
 def forget_milvus(folder: StrPath) -> None:
     """Let a folder name a store in Milvus no more; what is there stays there."""
-    from docboltz.search.milvus import MILVUS, manifest_folder
+    from docboltz.search.milvus_place import MILVUS, manifest_folder
 
     MILVUS.remove(manifest_folder(Path(folder)))
 
 
 def model_of_store(folder: Path) -> object:
     """Fingerprint of the model that made the store of a folder; None if there is no store."""
-    from docboltz.search.milvus import MILVUS, manifest_folder
+    from docboltz.search.milvus_place import MILVUS, manifest_folder
     from docboltz.search.writer import STORE
 
     for kind, place in ((MILVUS, manifest_folder(folder)), (STORE, folder)):

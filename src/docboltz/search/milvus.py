@@ -11,12 +11,10 @@ it finds those documents: not what was added since, and all but what was deleted
 from __future__ import annotations
 
 import json
-import logging
-import os
 from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -25,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, vstack
 
-from docboltz.bundles import Bundle, Opened
+from docboltz.bundles import Opened
 from docboltz.corpus.document import Document
 from docboltz.errors import InvalidModelFile, InvalidParameter, require, require_count
 from docboltz.files import StrPath
@@ -34,24 +32,20 @@ from docboltz.search.documents import is_text
 from docboltz.search.filters import ANY, Filter, require_dates, require_known
 from docboltz.search.interface import WEIGHTS, By, checked_mean, checked_number, checked_rows
 from docboltz.search.keys import Keys
+from docboltz.search.milvus_place import (
+    MILVUS,
+    calling,
+    connect,
+    is_lite,
+    is_owner,
+    manifest_folder,
+)
 from docboltz.search.nearest import Best, Queries, Weights, exact_cosines, without_own
 from docboltz.search.vectors import Floats, checked_vectors, unit_vectors
 from docboltz.search.words import Rows, WordIndex, idf_of
 from docboltz.search.writer import STORE
 from docboltz.settings import strings
 
-SCHEME = "milvus+"
-TOKEN = "MILVUS_TOKEN"
-"""Environment variable with the token of a cluster."""
-MILVUS = Bundle(
-    noun="search index in Milvus",
-    format="docboltz-milvus",
-    version=2,
-    manifest="milvus.json",
-    files=(),
-    remedy="Build it again with {TextModel.index}, and name its store.",
-    settings=("TextModel.index",),
-)
 CANDIDATES = 300
 """Documents that are looked for by features and by words each, whose exact scores decide."""
 AT_ONCE = 1000
@@ -66,69 +60,6 @@ TRIES = 5
 
 class _Deleted(InvalidParameter):
     """Documents that were there a moment ago, or when the store was opened."""
-
-
-def manifest_folder(store_folder: Path) -> Path:
-    """Where the manifest is."""
-    return store_folder / "milvus"
-
-
-def owner_name(folder: Path) -> str:
-    """What a folder, which is there, is called as the owner of a collection: inode and path.
-
-    A copy has another inode, even where containers have both at the same path.
-    """
-    path = folder.resolve()
-    return f"{path.stat().st_ino} {path}"
-
-
-def is_owner(folder: Path, content: dict[str, Any]) -> bool:
-    """Whether a folder owns the collection that a manifest names; it may have been moved since."""
-    inode, _, path = str(content.get("owner")).partition(" ")
-    own_inode, _, own_path = owner_name(folder).partition(" ")
-    return inode == own_inode and (path == own_path or not os.path.lexists(path))
-
-
-def address_of(store: str) -> str:
-    """What comes after "milvus+": a cluster's address, or a file of Milvus Lite, in full."""
-    address = store.removeprefix(SCHEME)
-    if "://" in address:
-        return address
-    ends = "a file that ends in .db, or a cluster's address: milvus+http://host:19530"
-    require(address.endswith(".db"), "TextModel", "store", ends, store)
-    return str(Path(address).absolute())
-
-
-def is_lite(address: str) -> bool:
-    """Tell a file of Milvus Lite, which has no binary vectors, from a cluster."""
-    return "://" not in address
-
-
-@cache
-def connect(address: str) -> Any:
-    """A client of Milvus, one for each address."""
-    try:
-        from pymilvus import MilvusClient
-    except ImportError as error:
-        raise InvalidParameter(
-            f"A store in Milvus needs the package {error.name}.",
-            hint="pip install 'docboltz[milvus]'",
-        ) from error
-    for name in ("pymilvus", "grpc._server"):  # their errors are raised as well
-        logging.getLogger(name).setLevel(logging.CRITICAL)
-    with calling(address):
-        return MilvusClient(address, token=os.environ.get(TOKEN, ""))
-
-
-@contextmanager
-def calling(address: str) -> Iterator[None]:
-    """Say in one line what Milvus complains about."""
-    from pymilvus.exceptions import MilvusException
-
-    try:
-        yield
-    except MilvusException as error:
-        raise InvalidParameter(f"Milvus at {address} fails: {error.message}") from error
 
 
 class MilvusStore:

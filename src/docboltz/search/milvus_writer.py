@@ -25,19 +25,16 @@ from docboltz.search.codes import codes_of
 from docboltz.search.documents import next_number
 from docboltz.search.filters import NO_DATE, seconds_of
 from docboltz.search.keys import Keys
-from docboltz.search.milvus import (
-    AT_ONCE,
+from docboltz.search.milvus import AT_ONCE, MilvusStore, counts_of, sparse_rows
+from docboltz.search.milvus_place import (
     MILVUS,
-    MilvusStore,
     address_of,
     calling,
     connect,
-    counts_of,
     is_lite,
     is_owner,
     manifest_folder,
     owner_name,
-    sparse_rows,
 )
 from docboltz.search.vectors import Floats, unit_vectors
 from docboltz.search.words import Rows
