@@ -17,6 +17,7 @@ from scipy.sparse import csr_array
 
 from docboltz.corpus.counts import Corpus
 from docboltz.corpus.readers import as_documents
+from docboltz.corpus.stored import give_back_freed
 from docboltz.errors import EmptyDocumentsWarning, InvalidParameter, require, warn_user
 from docboltz.files import replacing, require_apart
 from docboltz.indexing import BLOCK_DOCUMENTS, count_documents, counts_folder
@@ -31,6 +32,8 @@ Blocks = Iterator[tuple[slice, NDArray[np.float32], Assignment]]
 """Features and topics block by block, each with the documents it is of."""
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """What a cell begins with that spreadsheets compute; they take the wide ones for the narrow."""
+KEPT_BLOCKS = 8
+"""Blocks after which what was freed is given back: some milliseconds each time."""
 Write = Callable[[Path, Corpus, int, Blocks], None]
 
 
@@ -92,6 +95,8 @@ def save_features(
                     counts = corpus.counts[rows]
                     yield rows, transform(counts, inference), assign(counts)
                     update(rows.stop, len(corpus))
+                    if rows.stop // BLOCK_DOCUMENTS % KEPT_BLOCKS == 0:
+                        give_back_freed()
 
             write(file, corpus, model.n_units, blocks())
     return corpus

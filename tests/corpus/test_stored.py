@@ -1,4 +1,5 @@
 import pickle
+import platform
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from docboltz.corpus.stored import (
     StringFiles,
     as_float32,
     folder_of,
+    give_back_freed,
     let_go,
     mapped,
 )
@@ -76,3 +78,20 @@ def test_an_array_in_memory_has_no_folder_and_an_empty_file_no_numbers(tmp_path)
     assert folder_of(np.zeros(3)[1:]) is None
     (tmp_path / "empty").touch()
     assert len(mapped(tmp_path / "empty", np.int32)) == 0
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc gives it back")
+def test_freed_memory_is_given_back():
+    """Freed in any order around what is still needed, blocks stay with the process."""
+    blocks = [np.ones(100_000 // 8) for _ in range(2000)]  # below what is mapped on its own
+    kept = blocks[1::2]
+    before = resident()
+    del blocks
+    give_back_freed()
+    assert resident() < before - 50e6
+    assert len(kept) == 1000
+
+
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096

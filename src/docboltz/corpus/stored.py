@@ -4,11 +4,13 @@ it again.
 
 from __future__ import annotations
 
+import ctypes
 import json
 import mmap
 import tempfile
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -48,6 +50,16 @@ def let_go(*arrays: NDArray[Any]) -> None:
         pages: Any = getattr(_map_of(array), "base", None)
         if hasattr(pages, "madvise"):
             pages.madvise(mmap.MADV_DONTNEED)
+
+
+def give_back_freed() -> None:
+    """Give back memory that was freed and that the C library keeps for later.
+
+    Between blocks of changing sizes it finds no room in what it keeps, and takes more and more.
+    Where it has no such call, nothing is done.
+    """
+    with suppress(AttributeError, OSError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _map_of(array: Any) -> np.memmap[Any, Any] | None:
