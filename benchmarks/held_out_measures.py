@@ -4,8 +4,8 @@
     python benchmarks/held_out_measures.py --counts COUNTS [--only dbpedia] [--workers 12]
 
 On each development collection models are trained on the training part without its validation
-documents: four strengths of weight decay, each pretrained and then fine-tuned, and four more
-numbers of units. Of each the validation documents give measures without their labels (the share of
+documents: three strengths of weight decay, each pretrained and then matched, and four more numbers
+of units. Of each the validation documents give measures without their labels (the share of
 their halves that find the other half among the nearest, the mean reciprocal rank and the mean
 logarithm of the rank of the other half, the perplexity of one half given the other) and with them
 (MAP and P@10). Prints how the former go with the latter, as means over the collections of their
@@ -49,7 +49,7 @@ class Trial(NamedTuple):
     collection: str
     units: int = 128
     strength: float = 1.0
-    finetuning: int = 0
+    matching: int = 0
 
 
 def measure(trial: Trial, *, counts: Path, device: str) -> dict[str, float]:
@@ -59,11 +59,11 @@ def measure(trial: Trial, *, counts: Path, device: str) -> dict[str, float]:
     recipe = RECIPES["full"]
     usual = OverReplicatedSoftmax(1, pretraining=Pretraining(updates=1), device="cpu").fit(known)
     decay = trial.strength * (usual.pretraining_.weight_decay or 0)
-    tuned = recipe["finetuning"] if trial.finetuning else None
+    matched = recipe["matching"] if trial.matching else None
     model = OverReplicatedSoftmax(
         trial.units,
         pretraining=replace(recipe["pretraining"], weight_decay=decay),
-        finetuning=tuned and replace(tuned, updates=trial.finetuning),
+        matching=matched and replace(matched, updates=trial.matching),
         random_state=0,
         device=device,
     ).fit(known)
@@ -122,18 +122,18 @@ def print_choices(found: Found, names: list[str]) -> None:
     for name in names:
         own = {t: m for t, m in found.items() if t.collection == name}
         looks = [
-            Look(t.strength, t.finetuning, m["halves_found"], -m["perplexity"])
+            Look(t.strength, 0, m["halves_found"], -m["perplexity"], t.matching)
             for t, m in own.items()
             if t.units == 128
         ]
-        best = choose(sorted(looks, key=lambda k: (k.strength, k.finetuning)), Validation())
-        chosen = own[Trial(name, 128, best.strength, best.finetuning)]
+        best = choose(sorted(looks, key=lambda k: (k.strength, k.matching)), Validation())
+        chosen = own[Trial(name, 128, best.strength, best.matching)]
         first = own[Trial(name)]
-        sizes = {t.units: m for t, m in own.items() if t.strength == 1 and not t.finetuning}
+        sizes = {t.units: m for t, m in own.items() if t.strength == 1 and not t.matching}
         enough = max(m["halves_found"] for m in sizes.values()) - TOLERANCE
         tuned = min(f for f, m in sizes.items() if m["halves_found"] >= enough)
         cells = [
-            f"{best.strength:g}, {best.finetuning}",
+            f"{best.strength:g}, {best.matching}",
             f"{chosen['MAP']:.3f} {chosen['P@10']:.3f}",
             f"{first['MAP']:.3f} {first['P@10']:.3f}",
             " ".join(f"{f}: {sizes[f]['MAP']:.3f}" for f in sorted(sizes)),
@@ -152,7 +152,7 @@ def main() -> None:
     parser.add_argument("--records", type=Path, help="a file for all figures, one line a model")
     given = parser.parse_args()
     names = sorted(name for name in os.listdir(given.counts) if given.only in name)
-    lengths = (600, 300, 0)
+    lengths = (800, 200, 0)
     trials = [
         *(Trial(n, 128, s, u) for u in lengths for s in STRENGTHS for n in names),
         *(Trial(n, units) for units in reversed(SIZES) for n in names),

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     )
     from docboltz.text_model import TextModel, open
     from docboltz.training.finetune import Finetuning
+    from docboltz.training.matching import Matching
     from docboltz.training.pretrain import Pretraining
     from docboltz.training.validation import Validation
 
@@ -43,6 +44,7 @@ _HOME = {
         "model.latent_words": ("FixedLatentWords", "LatentWordsUpTo", "ProportionalLatentWords"),
         "text_model": ("TextModel", "open"),
         "training.finetune": ("Finetuning",),
+        "training.matching": ("Matching",),
         "training.pretrain": ("Pretraining",),
         "training.validation": ("Validation",),
     }.items()
@@ -50,9 +52,9 @@ _HOME = {
 }
 
 __all__ = [
-    "Finetuning", "FixedLatentWords", "LatentWordsUpTo", "OverReplicatedSoftmax", "Pretraining",
-    "ProportionalLatentWords", "ReplicatedSoftmax", "TextAnalysis", "TextModel", "Validation",
-    "load", "load_dataset", "open", "read",
+    "Finetuning", "FixedLatentWords", "LatentWordsUpTo", "Matching", "OverReplicatedSoftmax",
+    "Pretraining", "ProportionalLatentWords", "ReplicatedSoftmax", "TextAnalysis", "TextModel",
+    "Validation", "load", "load_dataset", "open", "read",
 ]  # fmt: skip
 
 

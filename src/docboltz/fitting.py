@@ -73,6 +73,7 @@ GIVEN_BY = {
     "n_components": ("units",),
     "pretraining": ("recipe", "updates"),
     "finetuning": ("recipe", "updates"),
+    "matching": ("recipe", "updates"),
     "model": ("estimator",),
 }
 """Parameters of `fit` that decide on those of a run which have other names."""

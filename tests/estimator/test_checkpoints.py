@@ -177,7 +177,7 @@ def test_how_a_run_is_shown_or_used_may_change(left: Path) -> None:
 
 def test_the_same_phases_by_another_name_are_the_same_run(left: Path) -> None:
     """What counts is how training goes, not whether a recipe or a parameter said so."""
-    assert_same_bits(model(left, recipe="full").fit(corpus(100)), model(None).fit(corpus(100)))
+    assert_same_bits(model(left, recipe="density").fit(corpus(100)), model(None).fit(corpus(100)))
 
 
 @pytest.mark.parametrize("n_jobs", [None, 2])

@@ -142,7 +142,12 @@ def test_whatever_is_written_in_a_description_it_loads_or_is_refused(fitted: Any
 def test_the_recipe_and_the_phases_are_saved(tmp_path: Path) -> None:
     tuned = Finetuning(updates=2, rungs=8, bridge=2, sweeps=1)
     quick = {"pretraining": Pretraining(updates=5), "random_state": 0}
-    for finetuning, recipe in ((None, "quick"), (tuned, "quick"), (tuned, "full")):
+    for finetuning, recipe in (
+        (None, "quick"),
+        (tuned, "quick"),
+        (tuned, "density"),
+        (None, "full"),
+    ):
         model = ReplicatedSoftmax(4, recipe=recipe, finetuning=finetuning, **quick).fit(corpus())
         model.save(tmp_path / "model")
         again = docboltz.load(tmp_path / "model")
@@ -150,6 +155,8 @@ def test_the_recipe_and_the_phases_are_saved(tmp_path: Path) -> None:
         assert again.pretraining_ == model.pretraining_
         assert again.pretraining_.learning_rate is not None, "the one that was chosen"
         assert again.finetuning_ == model.finetuning_ == finetuning
+        assert again.matching_ == model.matching_
+        assert (again.matching_ is not None) == (recipe == "full")
         assert again.has_density_ == (finetuning is not None)
 
 

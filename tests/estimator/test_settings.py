@@ -16,26 +16,29 @@ from docboltz.training.recipes import RECIPES
 from tests.test_laws import corpus
 
 KINDS = [OverReplicatedSoftmax, ReplicatedSoftmax]
-SHORT = {"pretraining__updates": 4, "finetuning__updates": 3, "finetuning__rungs": 8}
+SHORT = {
+    "pretraining__updates": 4,
+    "finetuning__updates": 3,
+    "finetuning__rungs": 8,
+    "matching__updates": 2,
+}
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_a_recipe_stands_for_its_settings(kind, recipe: str) -> None:
-    short = {k: v for k, v in SHORT.items() if recipe != "quick" or k.startswith("pretraining")}
-    short |= {"validation__pool_updates": 2} if recipe == "full" else {}
+    phases = RECIPES[recipe]
+    short = {k: v for k, v in SHORT.items() if phases[k.partition("__")[0]] is not None}
     X = corpus(150)
     by_name = kind(3, recipe=recipe, random_state=0).set_params(**short).fit(X)
-    phases = RECIPES[recipe]
-    given = {"pretraining": replace(phases["pretraining"], updates=4), "finetuning": None}
-    given["validation"] = phases["validation"]
-    if recipe == "full":
-        given["validation"] = replace(phases["validation"], pool_updates=2)
-    if recipe != "quick":
-        given["finetuning"] = replace(phases["finetuning"], updates=3, rungs=8)
+    given = dict(phases)
+    for key, value in short.items():
+        name, _, part = key.partition("__")
+        given[name] = replace(given[name], **{part: value})
     by_hand = kind(3, random_state=0, **given).fit(X)
     assert np.array_equal(by_name.components_, by_hand.components_)
-    assert by_name.finetuning_ in (given["finetuning"], None if recipe == "full" else 0)
+    assert by_name.finetuning_ == given["finetuning"]
+    assert by_name.matching_ in (given["matching"], None)
     assert by_name.pretraining_.updates == 4
     assert by_name.has_density_ == (recipe == "density")
     assert bool(by_name.looks_) == (recipe == "full")

@@ -68,14 +68,14 @@ def test_a_rehearsal_is_the_same_model_with_few_updates(monkeypatch):
         "docboltz.estimator.models.ReplicatedSoftmax.fit", lambda self, X: fitted.append((self, X))
     )
     monkeypatch.setattr(measuring, "_REHEARSED", set())
-    trial, counts = Trial("rs", Settings(4, "full")), tiny_split().train.counts
+    trial, counts = Trial("rs", Settings(4, "density")), tiny_split().train.counts
     for _ in range(2):  # once is enough
         measuring._rehearse(trial, counts, "cpu")
     [(model, documents)] = fitted
-    full = TRAININGS["full"].softmax
+    usual = TRAININGS["density"].softmax
     assert model.pretraining.updates == model.finetuning.updates == 20
-    assert model.pretraining.more_steps_every < full["pretraining"].more_steps_every
-    assert model.finetuning.rungs == full["finetuning"].rungs
+    assert model.pretraining.more_steps_every < usual["pretraining"].more_steps_every
+    assert model.finetuning.rungs == usual["finetuning"].rungs
     assert documents.shape == counts.shape
 
 

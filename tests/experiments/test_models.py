@@ -26,14 +26,17 @@ def test_models_are_what_the_registry_says(model):
 def test_updates_are_those_of_each_phase_and_sweeps_of_lda():
     few = Settings(2, "full", updates=7)
     ors, lda, docnade = (MODELS[n].build(few, PLACE) for n in ("ors", "lda", "docnade"))
-    assert (ors.pretraining.updates, ors.finetuning.updates) == (7, 7)
+    assert (ors.pretraining.updates, ors.matching.updates) == (7, 7)
     assert (lda.sweeps, docnade.updates) == (7, 7)
     usual = MODELS["ors"].build(Settings(2, "full"), PLACE)
     assert usual.finetuning == TRAININGS["full"].softmax["finetuning"]
 
 
 def test_a_model_trained_for_density_is_trained_longer_than_others():
-    usual, longer = (TRAININGS[name].softmax["finetuning"] for name in ("full", "density"))
+    usual, longer = (
+        TRAININGS["full"].softmax["matching"],
+        TRAININGS["density"].softmax["finetuning"],
+    )
     assert longer.updates > 5 * usual.updates
 
 

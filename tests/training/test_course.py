@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from docboltz import Finetuning, OverReplicatedSoftmax, Pretraining, Validation
+from docboltz import Finetuning, Matching, OverReplicatedSoftmax, Pretraining, Validation
 from docboltz.model.latent_words import FixedLatentWords
 from docboltz.training.course import Course, Look, choose, looks_of, report
 from tests.model.test_conditionals import sparse
@@ -46,17 +46,19 @@ def test_by_perplexity_the_lowest_is_chosen() -> None:
     assert choose(LOOKS, Validation(by="perplexity")) == LOOKS[2]
 
 
-def test_the_looks_that_count_are_the_end_of_pretraining_and_all_of_fine_tuning() -> None:
+def test_the_looks_that_count_are_the_end_of_pretraining_and_all_after_it() -> None:
     history = [
         {"phase": "Pretraining", "update": 100, "halves_found": 0.1, "validation_perplexity": 9.0},
         {"phase": "Pretraining", "update": 130, "halves_found": 0.2, "validation_perplexity": 9.0},
         {"phase": "Fine-tuning", "update": 100, "halves_found": 0.3, "validation_perplexity": 9.0},
         {"phase": "Fine-tuning", "update": 130, "halves_found": 0.4, "validation_perplexity": 9.0},
+        {"phase": "Matching", "update": 50, "halves_found": 0.5, "validation_perplexity": 8.0},
     ]
     assert looks_of(history, 2.0) == [
         Look(2, 0, 0.2, 9),
         Look(2, 100, 0.3, 9),
         Look(2, 130, 0.4, 9),
+        Look(2, 130, 0.5, 8, matching=50),
     ]
 
 
@@ -97,6 +99,7 @@ def test_no_counts_are_copied_to_hold_documents_out() -> None:
         CPU,
         pretraining=Pretraining(updates=1),
         finetuning=None,
+        matching=None,
         validation=Validation(),
         seed=0,
     )
@@ -109,7 +112,7 @@ def test_no_counts_are_copied_to_hold_documents_out() -> None:
 
 def test_stronger_decay_is_tried_until_it_finds_too_few(monkeypatch: pytest.MonkeyPatch) -> None:
     found = {1.0: 0.50, 2.0: 0.49, 4.0: 0.30}
-    scripted = lambda history, strength, pool: [Look(strength, 0, found[strength], 9)]  # noqa: E731
+    scripted = lambda history, strength: [Look(strength, 0, found[strength], 9)]  # noqa: E731
     monkeypatch.setattr("docboltz.training.course.looks_of", scripted)
     fitted = model(Validation(strengths=(1, 2, 4, 8)), finetuning=None).fit(corpus(300))
     assert [look.strength for look in fitted.looks_] == [1, 2, 4]
@@ -118,25 +121,34 @@ def test_stronger_decay_is_tried_until_it_finds_too_few(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize(
-    ("tuned", "with_pool", "tried", "taken"),
-    [(0.55, 0.60, True, True), (0.55, 0.56, True, False), (0.49, 0.60, False, False)],
+    ("before", "found", "taken"), [(0.50, 0.60, True), (0.50, 0.40, False), (0.92, 0.96, False)]
 )
-def test_a_pool_of_chains_is_tried_where_fine_tuning_helps_and_taken_where_it_helps_more(
-    monkeypatch: pytest.MonkeyPatch, tuned: float, with_pool: float, tried: bool, taken: bool
+def test_matching_is_taken_where_halves_are_left_to_be_found(
+    monkeypatch: pytest.MonkeyPatch, before: float, found: float, taken: bool
 ) -> None:
-    def scripted(history: Any, strength: float, pool: bool) -> list[Look]:
-        found = with_pool if pool else tuned
-        return [Look(strength, 0, 0.5, 9, pool), Look(strength, 20, found, 9, pool)]
+    def scripted(history: Any, strength: float) -> list[Look]:
+        return [Look(strength, 0, before, 9), Look(strength, 0, found, 9, matching=20)]
 
     monkeypatch.setattr("docboltz.training.course.looks_of", scripted)
-    way = Validation(strengths=(1,), pool_updates=20)
-    fitted = model(way).fit(corpus(300))
-    assert any(look.pool for look in fitted.looks_) == tried
-    assert fitted.finetuning_ is not None
-    assert (fitted.finetuning_.chains == "pool") == taken
-    assert fitted.finetuning_.updates == 20
-    by_hand = model(None, pretraining=fitted.pretraining_, finetuning=fitted.finetuning_)
+    wanted = {"finetuning": None, "matching": Matching(updates=30, max_passes=None)}
+    fitted = model(Validation(strengths=(1.5,)), **wanted).fit(corpus(300))
+    assert fitted.matching_ == (Matching(updates=20, max_passes=None) if taken else None)
+    by_hand = model(None, pretraining=fitted.pretraining_, finetuning=None)
+    by_hand.set_params(matching=fitted.matching_)
     assert (by_hand.fit(corpus(300)).components_ == fitted.components_).all()
+
+
+def test_all_three_phases_go_one_after_the_other_and_are_chosen_together() -> None:
+    chosen = [
+        Look(1, 0, 0.50, 9),
+        Look(1, 100, 0.55, 9),
+        Look(1, 150, 0.56, 9),
+        Look(1, 150, 0.70, 9, matching=60),
+    ]
+    assert choose(chosen, Validation()) == chosen[3]
+    fitted = model(None, matching=Matching(updates=5)).fit(corpus(300))
+    assert [entry["phase"] for entry in fitted.history_][-1] == "Matching"
+    assert fitted.n_updates_ == 120 + 150 + 5
 
 
 def test_a_trial_that_diverges_in_fine_tuning_is_judged_by_what_came_before() -> None:
@@ -158,7 +170,7 @@ def test_a_density_is_tuned_for_as_long_as_it_predicts_better() -> None:
 
 def test_few_documents_are_all_learnt_from_by_a_recipe() -> None:
     few = OverReplicatedSoftmax(4, recipe="full", random_state=0, device="cpu")
-    few.set_params(pretraining__updates=5, finetuning__updates=5)
+    few.set_params(pretraining__updates=5, matching__updates=5)
     assert few.fit(corpus(60)).looks_ == []
     assert few.fit(corpus(300)).looks_ != []
 
@@ -167,7 +179,7 @@ def test_the_choice_is_put_into_words() -> None:
     assert "2.5 times the usual weight decay and 100 updates" in report(
         LOOKS, Look(2.5, 100, 0.5, 9)
     )
-    assert "600 updates of fine-tuning with a pool of chains" in report(
-        LOOKS, Look(1, 600, 0.5, 9, pool=True)
-    )
+    matched = Look(1, 600, 0.5, 9, matching=200)
+    assert "600 updates of fine-tuning and 200 updates of matching." in report([matched], matched)
+    assert "and no matching, which does not help" in report([matched], Look(1, 600, 0.5, 9))
     assert report(LOOKS[:1], LOOKS[0]) == "Held-out documents chose the usual weight decay."

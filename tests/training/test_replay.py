@@ -15,6 +15,7 @@ from torch import Tensor
 from docboltz.model.latent_words import FixedLatentWords
 from docboltz.training.documents import Documents
 from docboltz.training.finetune import Finetuning, MaximumLikelihood
+from docboltz.training.matching import HalvesMatching, Matching
 from docboltz.training.pretrain import ContrastiveDivergence, Pretraining
 from docboltz.training.trainer import Phase, Trainer
 from tests.conftest import random_counts
@@ -85,9 +86,20 @@ def finetuning_from_data() -> MaximumLikelihood:
     )
 
 
+def matching() -> HalvesMatching:
+    settings = Matching(updates=UPDATES, batch_size=BATCH, max_passes=None)
+    return HalvesMatching(settings, FixedLatentWords(4), 30)
+
+
 # A pool of 25 chains warms up by 120 sweeps: half a minute and more for the interpreter.
 PHASES = pytest.mark.parametrize(
-    "make", [pretraining, pytest.param(finetuning, marks=pytest.mark.gpu), finetuning_from_data]
+    "make",
+    [
+        pretraining,
+        pytest.param(finetuning, marks=pytest.mark.gpu),
+        finetuning_from_data,
+        matching,
+    ],
 )
 
 

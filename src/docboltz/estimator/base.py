@@ -44,6 +44,7 @@ from docboltz.storage import CHECKPOINT, load_model, save_model
 from docboltz.training.course import Course, Look, report
 from docboltz.training.documents import Documents
 from docboltz.training.finetune import Finetuning
+from docboltz.training.matching import Matching
 from docboltz.training.pretrain import ContrastiveDivergence, Pretraining
 from docboltz.training.run import History, Run
 from docboltz.training.together import ALONE, Alone
@@ -82,6 +83,7 @@ class TopicModel(
     word_frequency_: NDArray[np.float32]
     pretraining_: Pretraining
     finetuning_: Finetuning | None
+    matching_: Matching | None
     n_updates_: int
     history_: History
     looks_: list[Look]
@@ -161,6 +163,7 @@ class TopicModel(
             device,
             pretraining=self._in_force("pretraining"),
             finetuning=self._in_force("finetuning"),
+            matching=self._in_force("matching"),
             validation=self._in_force("validation"),
             seed=seed,
             save=None if checkpoint is None else checkpoint.save,
@@ -183,8 +186,8 @@ class TopicModel(
 
         The schedules of rate and Gibbs steps go on where the last call left them. The number of
         units, the rule for latent words and the first word biases are those of the first call.
-        `pretraining.updates`, `finetuning`, `validation` and `checkpoint` play no part, and a
-        density that a model had is no longer one.
+        `pretraining.updates`, `finetuning`, `matching`, `validation` and `checkpoint` play no part,
+        and a density that a model had is no longer one.
         """
         with self._unchanged_if_refused():
             run = self._prepare_pass(X)
@@ -290,17 +293,20 @@ class TopicModel(
         self.components_ = p.W.T.cpu().numpy().T
         self.intercept_hidden_, self.intercept_visible_ = p.a.cpu().numpy(), p.b.cpu().numpy()
         self.n_updates_, self.history_ = run.updates, run.history
-        phases = [phase.settings for phase in run.begun]
-        self.pretraining_, self.finetuning_ = phases[0], phases[1] if len(phases) > 1 else None
+        phases = {type(phase.settings): phase.settings for phase in run.begun}
+        self.pretraining_ = phases[Pretraining]
+        self.finetuning_, self.matching_ = phases.get(Finetuning), phases.get(Matching)
         self._velocity = None  # as large as W: kept between partial fits only
 
     @property
     def has_density_(self) -> bool:
         """Whether the model was last trained by maximum likelihood: its density is worth a look.
 
-        Chains that start at the documents, instead of a pool that looks for modes, do not make one.
+        Chains that start at the documents, instead of a pool that looks for modes, do not make one,
+        and matching does away with it.
         """
-        return self.finetuning_ is not None and self.finetuning_.chains == "pool"
+        tuned = self.finetuning_ is not None and self.finetuning_.chains == "pool"
+        return tuned and self.matching_ is None
 
     # ---- using ----
 

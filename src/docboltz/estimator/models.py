@@ -17,6 +17,7 @@ from docboltz.model.latent_words import (
 )
 from docboltz.storage import Arrays, load_model
 from docboltz.training.finetune import Finetuning
+from docboltz.training.matching import Matching
 from docboltz.training.pretrain import Pretraining
 from docboltz.training.recipes import RecipeName
 from docboltz.training.validation import Validation
@@ -32,14 +33,17 @@ class OverReplicatedSoftmax(TopicModel):
         policy (`FixedLatentWords`, `ProportionalLatentWords`, `LatentWordsUpTo`), or "auto": five
         times the mean length of the training documents, at least 50 and at most 100.
     recipe : how the model is trained. "quick": contrastive divergence, good features in a minute.
-        "full": longer, with fine-tuning as far as held-out documents bear it, better features.
+        "full": halves of documents are matched then, as far as held-out documents bear it: better
+        features, in about three times the time.
         "density": maximum likelihood, the one to measure likelihoods with. "paper": section 4.2 of
         the paper.
     pretraining : settings of contrastive divergence instead of the recipe's, a `Pretraining`.
     finetuning : settings of maximum likelihood instead of the recipe's, a `Finetuning`. Parts of
         both are parameters too: `set_params(pretraining__updates=500)` starts from the recipe's.
-    validation : let documents that are held out choose the strength of weight decay and the length
-        of fine-tuning, then learn from all: a `Validation`; None for the recipe's ("full" has one).
+    matching : settings of matching halves instead of the recipe's, a `Matching`.
+    validation : let documents that are held out choose the strength of weight decay and the lengths
+        of fine-tuning and matching, then learn from all: a `Validation`; None for the recipe's
+        ("full" has one).
     checkpoint : folder where the state of training is saved every minute and on Ctrl-C. A fit with
         the same settings and documents goes on from there, to the same bits; at its end the folder
         is removed. One folder is for one run: a model with a checkpoint cannot be cloned, which
@@ -61,12 +65,14 @@ class OverReplicatedSoftmax(TopicModel):
     intercept_hidden_ : unit biases a of shape (n_components,).
     latent_words_ : the policy in force.
     word_frequency_ : share of each word in the training documents, the unigram model.
-    pretraining_, finetuning_ : settings of the phases it went through, what was left open chosen;
-        None without fine-tuning, or where `partial_fit` has moved the model since.
+    pretraining_, finetuning_, matching_ : settings of the phases it went through, what was left
+        open chosen; None without fine-tuning and matching, or where `partial_fit` has moved the
+        model since.
     has_density_ : whether it was last trained by maximum likelihood; without that, likelihoods
         mean little.
     n_updates_ : minibatches learnt from.
-    looks_ : what held-out documents chose by: strength, updates of fine-tuning, and halves found.
+    looks_ : what held-out documents chose by: strength, updates of fine-tuning and matching, and
+        halves found.
     history_ : what was seen on the way, a dictionary every 100 updates: phase, update, rate, mean
         activity of the units, how the chains of fine-tuning mix, and measures on held-out
         documents.
@@ -89,6 +95,7 @@ class OverReplicatedSoftmax(TopicModel):
         recipe: RecipeName = "quick",
         pretraining: Pretraining | None = None,
         finetuning: Finetuning | None = None,
+        matching: Matching | None = None,
         validation: Validation | None = None,
         checkpoint: StrPath | None = None,
         inference: Inference = "fast",
@@ -101,6 +108,7 @@ class OverReplicatedSoftmax(TopicModel):
             recipe=recipe,
             pretraining=pretraining,
             finetuning=finetuning,
+            matching=matching,
             validation=validation,
             checkpoint=checkpoint,
             inference=inference,

@@ -15,12 +15,15 @@ from docboltz.settings import strings
 from docboltz.storage import MODEL, Arrays, require_parameters
 from docboltz.training.course import Look
 from docboltz.training.finetune import Finetuning
+from docboltz.training.matching import Matching
 from docboltz.training.pretrain import Pretraining
 
 if TYPE_CHECKING:
     from docboltz.estimator.base import TopicModel
 
 Model = TypeVar("Model", bound="TopicModel")
+
+PHASES = ("pretraining", "finetuning", "matching")
 
 
 def describe(model: TopicModel) -> tuple[Arrays, dict[str, Any]]:
@@ -32,12 +35,12 @@ def describe(model: TopicModel) -> tuple[Arrays, dict[str, Any]]:
         "intercept_hidden": model.intercept_hidden_,
         "word_frequency": model.word_frequency_,
     }
-    tuned = model.finetuning_ and asdict(model.finetuning_)
+    phases = {name: getattr(model, f"{name}_") for name in PHASES}
     settings = {
         "model": type(model).__name__,
         "parameters": plain_parameters(model),
         "latent_words": policy_to_dict(model.latent_words_),
-        "phases": {"pretraining": asdict(model.pretraining_), "finetuning": tuned},
+        "phases": {name: phase and asdict(phase) for name, phase in phases.items()},
         "updates": model.n_updates_,
         "history": model.history_,
         "looks": [asdict(look) for look in model.looks_],
@@ -87,8 +90,9 @@ def restore(
         model.latent_words_ = policy_from_dict(settings["latent_words"])
         phases = settings["phases"]
         model.pretraining_ = Pretraining(**phases["pretraining"])
-        tuned = phases["finetuning"]
+        tuned, matched = phases["finetuning"], phases["matching"]
         model.finetuning_ = None if tuned is None else Finetuning(**tuned)
+        model.matching_ = None if matched is None else Matching(**matched)
         _require(is_whole(settings["updates"]) and settings["updates"] >= 0, "updates")
         _require(_is_history(settings["history"]), "history")
         model.n_updates_, model.history_ = settings["updates"], settings["history"]

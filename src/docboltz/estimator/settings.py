@@ -12,6 +12,7 @@ from docboltz.errors import InvalidParameter, require, require_count
 from docboltz.files import StrPath
 from docboltz.inference import Inference
 from docboltz.training.finetune import Finetuning
+from docboltz.training.matching import Matching
 from docboltz.training.pretrain import Pretraining
 from docboltz.training.recipes import RECIPES, RecipeName, find_recipe
 from docboltz.training.validation import Validation
@@ -19,6 +20,7 @@ from docboltz.training.validation import Validation
 SETTINGS: dict[str, type[Any]] = {
     "pretraining": Pretraining,
     "finetuning": Finetuning,
+    "matching": Matching,
     "validation": Validation,
 }
 """Parameters of a model that are settings of their own."""
@@ -38,6 +40,7 @@ class Configured(BaseEstimator):
         recipe: RecipeName = "quick",
         pretraining: Pretraining | None = None,
         finetuning: Finetuning | None = None,
+        matching: Matching | None = None,
         validation: Validation | None = None,
         checkpoint: StrPath | None = None,
         inference: Inference = "fast",
@@ -49,6 +52,7 @@ class Configured(BaseEstimator):
         self.recipe = recipe
         self.pretraining = pretraining
         self.finetuning = finetuning
+        self.matching = matching
         self.validation = validation
         self.checkpoint = checkpoint
         self.inference = inference

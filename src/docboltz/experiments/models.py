@@ -49,6 +49,7 @@ TRAININGS = {
         {
             "pretraining": RECIPES["density"]["pretraining"],
             "finetuning": Finetuning(updates=600, batch_size=256, rungs=128, bridge=32, sweeps=2),
+            "matching": None,
             "validation": None,
         }
     ),

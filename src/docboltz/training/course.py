@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
@@ -15,6 +15,7 @@ from docboltz.model.latent_words import LatentWords
 from docboltz.model.parameters import Parameters
 from docboltz.training.documents import Documents
 from docboltz.training.finetune import Finetuning, MaximumLikelihood
+from docboltz.training.matching import HalvesMatching, Matching
 from docboltz.training.pretrain import ContrastiveDivergence, Pretraining
 from docboltz.training.run import History, Run, Save, Tensors
 from docboltz.training.together import ALONE, Alone
@@ -34,36 +35,41 @@ class Look:
     """Share of halves of held-out documents that find the other half."""
     perplexity: float
     """Of one half of a held-out document given the other, per word."""
-    pool: bool = False
-    """Whether it was fine-tuned with a pool of chains instead of the recipe's way."""
+    matching: int = 0
+    """Updates of matching so far."""
 
 
-WORTH = 0.02
-"""Share of halves that fine-tuning with a pool must find more, to be worth its time. Chosen on
-validation documents of twenty collections: docs/lab/defaults.md."""
+ENOUGH = 0.9
+"""Share of halves that need no matching: where so many are found before it, it can only push
+documents apart that belong together. Chosen on validation documents of twenty collections:
+docs/lab/defaults.md."""
 
 
-def looks_of(history: History, strength: float, pool: bool = False) -> list[Look]:
-    """The looks of a trial that count: at the end of pretraining, and all of fine-tuning."""
-    tuned = [e for e in history if e["phase"] == MaximumLikelihood.name]
-    pretrained = [e for e in history if e not in tuned][-1:]
-    return [
-        Look(
-            strength,
-            entry["update"] if entry in tuned else 0,
-            entry["halves_found"],
-            entry["validation_perplexity"],
-            pool,
+def looks_of(history: History, strength: float) -> list[Look]:
+    """The looks of a trial that count: at the end of pretraining, and all that come after it."""
+    made = {MaximumLikelihood.name: 0, HalvesMatching.name: 0}
+    looks: list[Look] = []
+    for entry in history:
+        if entry["phase"] in made:
+            made[entry["phase"]] = entry["update"]
+        else:
+            looks = []  # all of pretraining but the last
+        looks.append(
+            Look(
+                strength,
+                made[MaximumLikelihood.name],
+                entry["halves_found"],
+                entry["validation_perplexity"],
+                made[HalvesMatching.name],
+            )
         )
-        for entry in [*pretrained, *tuned]
-    ]
+    return looks
 
 
 def choose(looks: Sequence[Look], validation: Validation) -> Look:
-    """The model held back most, then tuned longest, of those that find nearly as much as the best.
-
-    Then the same strength with a pool of chains, tuned to the end, if that finds so many more that
-    it is worth the work. Or, by perplexity, the model with the lowest.
+    """The model held back most, then trained longest, of those that find nearly as much as the
+    best; without matching, where nine in ten halves are found before it. Or, by perplexity, the
+    model with the lowest.
 
     Where none finds anything, held-out documents have nothing to say, and the first look is taken.
 
@@ -75,15 +81,14 @@ def choose(looks: Sequence[Look], validation: Validation) -> Look:
     """
     if validation.by == "perplexity":
         return min(looks, key=lambda look: look.perplexity)
-    usual = [look for look in looks if not look.pool]
-    best = max(look.halves_found for look in usual)
+    best = max(look.halves_found for look in looks)
     if best == 0:
         return looks[0]
-    good = [look for look in usual if look.halves_found >= (1 - validation.tolerance) * best]
-    chosen = max(good, key=lambda look: (look.strength, look.finetuning))
-    found = max(look.halves_found for look in usual if look.strength == chosen.strength)
-    tuned = [look for look in looks if look.pool and look.finetuning][-1:]
-    return tuned[0] if tuned and tuned[0].halves_found >= (1 + WORTH) * found else chosen
+    good = [look for look in looks if look.halves_found >= (1 - validation.tolerance) * best]
+    chosen = max(good, key=lambda look: (look.strength, look.finetuning, look.matching))
+    same = [look for look in looks if look.strength == chosen.strength]
+    before = [look for look in same if not look.matching][-1]
+    return before if before.halves_found >= ENOUGH and chosen.matching else chosen
 
 
 def report(looks: Sequence[Look], chosen: Look) -> str:
@@ -96,20 +101,13 @@ def report(looks: Sequence[Look], chosen: Look) -> str:
     decay = "the usual weight decay"
     if chosen.strength != 1:
         decay = f"{chosen.strength:g} times the usual weight decay"
-    tuning = ""
-    if chosen.finetuning:
-        how = " with a pool of chains" if chosen.pool else ""
-        tuning = f" and {chosen.finetuning:,} updates of fine-tuning{how}"
-    elif any(look.finetuning for look in looks):
-        tuning = " and no fine-tuning, which does not help here"
-    return f"Held-out documents chose {decay}{tuning}."
-
-
-class Trial(NamedTuple):
-    """A model to be trained without the documents that are held out."""
-
-    strength: float
-    pool: bool = False
+    parts = [decay]
+    for name, phase in (("finetuning", "fine-tuning"), ("matching", "matching")):
+        if updates := getattr(chosen, name):
+            parts.append(f"{updates:,} updates of {phase}")
+        elif any(getattr(look, name) for look in looks):
+            parts.append(f"no {phase}, which does not help here")
+    return f"Held-out documents chose {' and '.join(parts)}."
 
 
 class Course:
@@ -125,6 +123,7 @@ class Course:
         *,
         pretraining: Pretraining,
         finetuning: Finetuning | None,
+        matching: Matching | None,
         validation: Validation | None,
         seed: int,
         save: Save | None = None,
@@ -132,7 +131,7 @@ class Course:
     ) -> None:
         self._first, self._latent_words, self._device = parameters, latent_words, device
         self._together = together
-        self._pretraining, self._finetuning = pretraining, finetuning
+        self._pretraining, self._finetuning, self._matching = pretraining, finetuning, matching
         if validation is not None and not validation.applies_to(counts, together):
             validation = None
         self._validation, self._seed, self._save = validation, seed, save
@@ -154,26 +153,16 @@ class Course:
         self.run = self._next_run()
 
     @property
-    def trial(self) -> Trial | None:
-        """The trial that is next, or None if the rest is for all documents."""
+    def trial(self) -> float | None:
+        """The strength that is tried next, or None if the rest is for all documents."""
         v = self._validation
         if v is None:
             return None
         tried = sorted({look.strength for look in self.looks})
-        best = choose(self.looks, v) if tried else None
-        if len(tried) < len(v.strengths) and (best is None or best.strength == tried[-1]):
-            return Trial(v.strengths[len(tried)])
-        assert best is not None
-        if v.pool_updates and not any(look.pool for look in self.looks):
-            same = (look for look in self.looks if look.strength == best.strength)
-            pretrained = next(look for look in same if not look.finetuning)
-            # By perplexity whatever was fine-tuned is chosen only where that helps.
-            helps = best.finetuning > 0 and (
-                v.by == "perplexity" or best.halves_found > pretrained.halves_found
-            )
-            if helps:
-                return Trial(best.strength, pool=True)
-        return None
+        if len(tried) == len(v.strengths):
+            return None
+        good = not tried or choose(self.looks, v).strength == tried[-1]
+        return v.strengths[len(tried)] if good else None
 
     @property
     def chosen(self) -> Look | None:
@@ -184,14 +173,13 @@ class Course:
     def go(self, show: Callable[[str], Any]) -> None:
         """Go through what is left. `show` opens a progress bar for a phase."""
         while (trial := self.trial) is not None:
-            title = f"Trial with weight decay × {trial.strength:g}, "
-            title += "pool of chains, " if trial.pool else ""
+            title = f"Trial with weight decay × {trial:g}, "
             try:
                 self.run.go(partial(_titled, show, title))
             except TrainingDiverged:
                 if len(self.run.begun) == 1:  # not even pretrained
                     raise
-            self.looks += looks_of(self.run.history, *trial)
+            self.looks += looks_of(self.run.history, trial)
             self.run = self._next_run()
         self.run.go(show)
 
@@ -208,19 +196,23 @@ class Course:
             self._counts, self._latent_words, self._device, self._together, rows=rows
         )
         pretraining, finetuning = self._pretraining, self._finetuning
-        wanted = trial or chosen
-        if wanted is not None and self._validation is not None:
-            if wanted.pool:
-                finetuning = Finetuning(updates=self._validation.pool_updates)
-            if chosen is not None and finetuning is not None:
-                length = chosen.finetuning
-                finetuning = replace(finetuning, updates=length) if length else None
+        matching = self._matching
+        strength = trial if chosen is None else chosen.strength
+        if strength is not None:
             pretraining = pretraining.completed(self._first.n_topics, documents)
-            decay = wanted.strength * (pretraining.weight_decay or 0)
+            decay = strength * (pretraining.weight_decay or 0)
             pretraining = replace(pretraining, weight_decay=decay)
+        if chosen is not None:
+            length = chosen.finetuning
+            finetuning = replace(finetuning, updates=length) if finetuning and length else None
+            length = chosen.matching
+            matching = replace(matching, updates=length) if matching and length else None
         phases: list[Phase] = [ContrastiveDivergence(pretraining)]
         if finetuning is not None:
             phases.append(MaximumLikelihood(finetuning))
+        if matching is not None:
+            n = documents.facts.n
+            phases.append(HalvesMatching(matching, self._latent_words, n))
         return Run(
             self._first.copy(),
             documents,

@@ -7,6 +7,7 @@ from typing import Literal, TypedDict
 
 from docboltz.errors import require
 from docboltz.training.finetune import Finetuning
+from docboltz.training.matching import Matching
 from docboltz.training.pretrain import Pretraining
 from docboltz.training.validation import Validation
 
@@ -18,6 +19,7 @@ class Recipe(TypedDict):
 
     pretraining: Pretraining
     finetuning: Finetuning | None
+    matching: Matching | None
     validation: Validation | None
 
 
@@ -29,15 +31,16 @@ RECIPES: dict[str, Recipe] = {
     "quick": {
         "pretraining": Pretraining(max_passes=MAX_PASSES),
         "finetuning": None,
+        "matching": None,
         "validation": None,
     },
-    # Longer, then fine-tuning from the documents, each as far as held-out documents bear it, or
-    # with a pool of chains where they find that much better, as in long documents: better features,
-    # and no density either.
+    # Weights held back more, then matched: one half of a document finds the other, as far as
+    # held-out documents bear it. Better features, and no density either.
     "full": {
-        "pretraining": Pretraining(updates=3000, max_passes=MAX_PASSES, max_steps=5),
-        "finetuning": Finetuning(updates=600, batch_size=128, chains="data", sweeps=1),
-        "validation": Validation(pool_updates=3000),
+        "pretraining": Pretraining(max_passes=MAX_PASSES),
+        "finetuning": None,
+        "matching": Matching(),
+        "validation": Validation(strengths=(1.6,)),
     },
     # Maximum likelihood, much longer, with latent words drawn rather than averaged: the best
     # density, though the features of "full" retrieve better. It begins better from weights that
@@ -45,6 +48,7 @@ RECIPES: dict[str, Recipe] = {
     "density": {
         "pretraining": Pretraining(max_passes=MAX_PASSES, weight_decay=1.2),
         "finetuning": Finetuning(updates=50_000, halve_after=10_000, gibbs_steps=3),
+        "matching": None,
         "validation": None,
     },
     # Section 4.2: CD-1 to CD-20, and chains that start at the documents. The paper gives neither
@@ -62,6 +66,7 @@ RECIPES: dict[str, Recipe] = {
         "finetuning": Finetuning(
             updates=20_000, batch_size=128, chains="data", sweeps=20, mean_field_steps=5
         ),
+        "matching": None,
         "validation": None,
     },
 }
@@ -80,11 +85,10 @@ def find_recipe(name: object, owner: str) -> Recipe:
 
 def with_updates(phases: Recipe, n: int) -> Recipe:
     """The same phases with n minibatches each, however small the corpus."""
-    finetuning, validation = phases["finetuning"], phases["validation"]
-    if validation is not None and validation.pool_updates:
-        validation = replace(validation, pool_updates=n)
+    finetuning, matching = phases["finetuning"], phases["matching"]
     return {
         "pretraining": replace(phases["pretraining"], updates=n, max_passes=None),
         "finetuning": None if finetuning is None else replace(finetuning, updates=n),
-        "validation": validation,
+        "matching": None if matching is None else replace(matching, updates=n, max_passes=None),
+        "validation": phases["validation"],
     }
