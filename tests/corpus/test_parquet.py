@@ -1,6 +1,7 @@
 """Parquet is read by so many rows as memory has room for."""
 
 import pyarrow
+import pyarrow.parquet
 import pytest
 
 from docboltz.corpus import parquet
@@ -36,6 +37,39 @@ def test_rows_that_share_a_long_text_are_read_few_at_a_time(place, batches):
     assert (place / "a.parquet").read_bytes().__sizeof__() < 1_000_000
     assert len(list(read(place / "a.parquet"))) == 40
     assert batches == [3]
+
+
+def test_sizes_that_a_file_claims_are_not_believed(place, batches):
+    data = as_parquet(shared("word " * 60_000, 40))
+    size = pyarrow.parquet.read_metadata(pyarrow.BufferReader(data)).row_group(0).total_byte_size
+    groups = [2 * size >> shift & 127 for shift in (0, 7, 14)]
+    written = bytes([groups[0] | 128, groups[1] | 128, groups[2]])  # as Thrift does
+    assert data.count(written) > 1
+    (place / "a.parquet").write_bytes(data.replace(written, b"\x82\x80\x00"))
+    assert len(list(read(place / "a.parquet"))) == 40
+    assert batches == [3]
+
+
+@pytest.mark.parametrize("name", ["text", "a.text"])
+def test_a_name_with_a_dot_is_bounded_too(place, batches, name):
+    table = shared("word " * 60_000, 40).rename_columns([name])
+    (place / "a.parquet").write_bytes(as_parquet(table))
+    assert len(list(read(place / "a.parquet", text=name))) == 40
+    assert batches == [3]
+
+
+@pytest.mark.parametrize("claimed", [True, False])
+def test_texts_that_begin_as_the_one_before_are_read_few_at_a_time(place, batches, claimed):
+    table = pyarrow.table({"text": [("word " * 200)[:i] for i in range(1000)]})
+    how = {"use_dictionary": False, "column_encoding": "DELTA_BYTE_ARRAY", "store_schema": False}
+    data = as_parquet(table, **how)
+    if not claimed:
+        said = b"\x19\x25\x06\x0e\x19\x18\x04text"  # two encodings, the second is this one
+        assert data.count(said) == 1
+        data = data.replace(said, b"\x19\x25\x06\x00\x19\x18\x04text")
+    (place / "a.parquet").write_bytes(data)
+    assert len(list(read(place / "a.parquet"))) == 1000
+    assert set(batches) == {parquet.ROWS_AT_ONCE // 64}
 
 
 def test_short_texts_are_read_many_at_a_time(place, batches):

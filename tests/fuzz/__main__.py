@@ -47,7 +47,7 @@ def main(minutes: float, *, coverage: bool) -> int:
         executions += sum(map(int, re.findall(r"^(\d+) executions", done.stdout, re.MULTILINE)))
         print(f"round {rounds}, seed {seed}: {executions:,} executions so far", flush=True)
         if code:
-            print(done.stdout[-20_000:], done.stderr[-5_000:], f"It {ending(code)}.", sep="\n")
+            print(done.stdout[-20_000:], ends(done.stderr), f"It {ending(code)}.", sep="\n")
     if not code:
         print(
             f"{executions:,} executions in {rounds} whole rounds: no crash, no hang, no traceback"
@@ -57,6 +57,11 @@ def main(minutes: float, *, coverage: bool) -> int:
         subprocess.run([*report, "combine", "--quiet"], check=False)
         subprocess.run([*report, "report", "--skip-covered"], check=False)
     return 1 if code else 0
+
+
+def ends(text: str, most: int = 5_000) -> str:
+    """The ends of a text: where a signal kills, the stack is at the beginning of what is said."""
+    return text if len(text) <= 2 * most else f"{text[:most]}\n[...]\n{text[-most:]}"
 
 
 def ending(code: int) -> str:

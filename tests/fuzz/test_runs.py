@@ -37,6 +37,15 @@ def test_a_child_that_is_killed_says_how(code: int, said: str) -> None:
     assert harness.ending(code) == said
 
 
+def test_the_stack_of_a_child_that_is_killed_is_shown() -> None:
+    said = "Fatal Python error" + "x" * 20_000 + "extension modules"
+    shown = harness.ends(said)
+    assert shown.startswith("Fatal Python error")
+    assert shown.endswith("extension modules")
+    assert len(shown) < 11_000
+    assert harness.ends("short") == "short"
+
+
 def test_coverage_that_is_not_installed_is_asked_for(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -96,10 +96,13 @@ class _Table:
         self.suspicious = False
         """Rows that come now have to be looked at one by one."""
         texts = [name for name in dict.fromkeys(self.names) if self._is_string(name)]
-        metadata = self._file.metadata
+        self._metadata = self._file.metadata
+        self._require_columns()
         self._by_dictionary = ParquetFile(
-            source, metadata=metadata, read_dictionary=texts, pre_buffer=False
+            source, metadata=self._metadata, read_dictionary=texts, pre_buffer=False
         )
+        leaves = self._file.schema
+        self._paths: list[str] = [leaves.column(i).path for i in range(len(leaves))]
 
     def is_text(self, name: str) -> bool:
         """Whether a column may hold texts."""
@@ -124,38 +127,63 @@ class _Table:
                 for row in zip(*columns.values(), strict=True):
                     yield dict(zip(columns, row, strict=True))
 
+    def _require_columns(self) -> None:
+        """Of a column that is not in the schema pyarrow cannot be asked: it ends the process."""
+        expected = self._metadata.num_columns
+        for group in range(self._metadata.num_row_groups):
+            found = self._metadata.row_group(group).num_columns
+            if found != expected:
+                raise ValueError(f"row group {group + 1} has {found} columns, not {expected}")
+
     def _rows_at_once(self, group: int, names: list[str]) -> int:
-        """As many rows as memory has room for, were each value the longest of its dictionary."""
+        """As many rows as memory has room for, were each value the longest of its dictionary.
+
+        What is wrong with the metadata of a column is an error where rows are read, but ends the
+        process where pyarrow is asked for the metadata itself: so a row is read first.
+        """
+        import pyarrow
         import pyarrow.compute as compute
 
-        about = self._file.metadata.row_group(group)
-        chunks = (about.column(i) for i in range(about.num_columns))
-        risky = [
-            chunk
-            for chunk in chunks
-            if chunk.path_in_schema.partition(".")[0] in names
-            and chunk.total_uncompressed_size * ROWS_AT_ONCE > LONGEST
-        ]
-        if any("DELTA_BYTE_ARRAY" in chunk.encodings for chunk in risky):
-            return ROWS_AT_ONCE // 64  # values that begin as the one before, of any length
-        texts = [name for name in names if self._is_string(name)]
-        texts = [name for name in texts if any(chunk.path_in_schema == name for chunk in risky)]
-        if not texts:
+        used = [i for i, path in enumerate(self._paths) if _is_within(path, names)]
+        how = {"row_groups": [group], "columns": [self._paths[i] for i in used]}
+        try:
+            head = next(self._by_dictionary.iter_batches(1, **how), None)
+        except (pyarrow.ArrowException, OSError):  # pyarrow makes no dictionary of beginnings
+            next(self._file.iter_batches(1, **how), None)
+            return ROWS_AT_ONCE // 64
+        if head is None:
             return ROWS_AT_ONCE
-        head = next(self._by_dictionary.iter_batches(1, row_groups=[group], columns=texts), None)
+        about = self._metadata.row_group(group)
+        if any(_repeats_beginnings(about.column(i)) for i in used):
+            return ROWS_AT_ONCE // 64
         longest = 1
-        for column in () if head is None else head.columns:
-            length = compute.max(compute.binary_length(column.dictionary)).as_py()
-            longest = max(longest, length or 0)
+        for column in head.columns:
+            if isinstance(column, pyarrow.DictionaryArray) and _is_string(column.type):
+                length = compute.max(compute.binary_length(column.dictionary)).as_py()
+                longest = max(longest, length or 0)
         return max(1, min(ROWS_AT_ONCE, LONGEST // longest))
 
     def _is_string(self, name: str) -> bool:
-        import pyarrow.types as types
-
-        kind = self._type(name)
-        if types.is_dictionary(kind):
-            kind = kind.value_type
-        return any(t(kind) for t in (types.is_string, types.is_large_string, types.is_string_view))
+        return _is_string(self._type(name))
 
     def _type(self, name: str) -> Any:
         return self._schema.field(self.names.index(name)).type
+
+
+def _is_string(kind: Any) -> bool:
+    import pyarrow.types as types
+
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    return any(t(kind) for t in (types.is_string, types.is_large_string, types.is_string_view))
+
+
+def _is_within(path: str, names: list[str]) -> bool:
+    """Whether the path of a column is that of a field, or of a part of it."""
+    return any(path == name or path.startswith(f"{name}.") for name in names)
+
+
+def _repeats_beginnings(chunk: Any) -> bool:
+    """Whether values begin as the one before, of any length, in a chunk that is not small."""
+    large = chunk.total_uncompressed_size * ROWS_AT_ONCE > LONGEST
+    return large and "DELTA_BYTE_ARRAY" in chunk.encodings

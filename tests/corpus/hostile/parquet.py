@@ -141,3 +141,46 @@ WHOLE = as_parquet(pyarrow.table({"text": ["a"], "other": ["b"]}), store_schema=
 for name in ("text", "other"):
     data = WHOLE.replace(name.encode(), b"\xff" * len(name))
     add_file("Parquet", f"a name that is no text, {name}", "a.parquet", data, "not a readable")
+
+
+def number(value: int) -> bytes:
+    """As Thrift writes one that is below 64."""
+    return bytes([value << 1])
+
+
+def items(kind: int, *values: bytes) -> bytes:
+    """A list, as Thrift writes it."""
+    return bytes([len(values) << 4 | kind]) + b"".join(values)
+
+
+def described_column(about_values: bytes = b"", about_keys: bytes = b"") -> bytes:
+    """What a row group says of a column, with more fields at the ends of both its structures."""
+    kind, place = b"\x15\x0c\x19" + items(5, number(0)), b"\x19" + items(8, b"\x04text")
+    sizes = b"\x15\x00\x16\x02\x16" + number(30) + b"\x16" + number(30) + b"\x26" + number(4)
+    return b"\x26\x00\x1c" + kind + place + sizes + about_values + b"\x00" + about_keys + b"\x00"
+
+
+def described(*columns: bytes) -> bytes:
+    """A Parquet file of one column and one text, whose row group describes these columns."""
+    text = b"\x05\x00\x00\x00words"
+    page = b"\x15\x00" + (b"\x15" + number(len(text))) * 2 + b"\x2c\x15\x02\x15\x00\x15\x06\x15\x06"
+    root, leaf = b"\x48\x06schema\x15\x02\x00", b"\x15\x0c\x25\x00\x18\x04text\x25\x00\x00"
+    group = b"\x19" + items(12, *columns) + b"\x16" + number(30) + b"\x16" + number(1) + b"\x00"
+    footer = b"\x15\x02\x19" + items(12, root, leaf) + b"\x16" + number(1)
+    footer += b"\x19" + items(12, group) + b"\x00"
+    end = len(footer).to_bytes(4, "little") + b"PAR1"
+    return b"PAR1" + page + b"\x00\x00" + text + footer + end
+
+
+FOUR_LEVELS = b"\x7c\x29" + items(6, *[number(0)] * 4) + b"\x00"
+"""Counts of repetitions, for a column that has none: found by fuzzing."""
+OWN_KEY = b"\x5c\x2c\x19" + items(8, b"\x04text") + b"\x00\x00"
+REFUSED = "not a readable|could not be read"
+for name, data, outcome in (
+    ("written by hand", described(described_column()), 1),
+    ("levels that a column has not", described(described_column(FOUR_LEVELS)), REFUSED),
+    ("a column with a key of its own", described(described_column(b"", OWN_KEY)), REFUSED),
+    ("a row group without columns", described(), "row group 1 has 0 columns, not 1"),
+    ("a row group with more columns", described(described_column(), described_column()), "has 2"),
+):
+    add_file("Parquet", name, "a.parquet", data, outcome)
