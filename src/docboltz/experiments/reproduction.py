@@ -118,7 +118,7 @@ PLANS = {
             datasets=("20news-2000", REUTERS),
             sizes=(128, 512),
             n_seeds=3,
-            recipe="full",
+            recipe="two phases",
             density_recipe="density",
             measures=Measures(predicted=1000, longest=1000, bound=True),
         ),

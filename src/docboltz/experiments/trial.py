@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from docboltz.errors import is_whole, require
 from docboltz.experiments.models import MODELS, ModelInfo, Settings
 
-USUAL_RECIPES = ("full", "reduced")
+USUAL_RECIPES = ("full", "two phases", "reduced")
 """What the names of trials do not mention."""
 
 
