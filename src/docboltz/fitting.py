@@ -38,8 +38,9 @@ from docboltz.errors import (
     require_count,
     warn_user,
 )
-from docboltz.estimator.base import TopicModel, few_documents
+from docboltz.estimator.base import TopicModel
 from docboltz.estimator.checkpoints import Checkpoint
+from docboltz.estimator.learning import few_documents
 from docboltz.estimator.models import OverReplicatedSoftmax
 from docboltz.estimator.saving import describe
 from docboltz.evaluation.topic_words import BLOCK_DOCUMENTS, TopicTally

@@ -55,7 +55,7 @@ def fit(
     documents = read(**corpus)
 
     # All that can be wrong without them is found out: now torch may take its seconds.
-    from docboltz.estimator.base import few_documents
+    from docboltz.estimator.learning import few_documents
     from docboltz.fitting import TrainingInterrupted
     from docboltz.text_model import TextModel
 

@@ -32,7 +32,8 @@ from docboltz.errors import (
     require_count,
     warn_user,
 )
-from docboltz.estimator.base import TopicModel, few_documents
+from docboltz.estimator.base import TopicModel
+from docboltz.estimator.learning import few_documents
 from docboltz.estimator.models import assemble
 from docboltz.files import StrPath
 from docboltz.fitting import (

@@ -23,10 +23,10 @@ from docboltz.errors import (
     require_count,
     warn_user,
 )
+from docboltz.estimator.learning import Learns
 from docboltz.likelihood import Method, Numerator, TopicStates, numerator
 from docboltz.model.counts import SparseCounts
 from docboltz.model.exact import MAX_UNITS
-from docboltz.model.latent_words import LatentWords
 from docboltz.model.parameters import Parameters
 from docboltz.model.unigram import unigram_log_likelihood
 from docboltz.progress import progress_bar
@@ -139,13 +139,8 @@ def measure_perplexity(
     return Perplexity(value, whole, documents, units, zeta, method, L, len(n) - L, partition)
 
 
-class Density:
-    """Likelihoods, for the estimators."""
-
-    latent_words_: LatentWords
-    word_frequency_: NDArray[np.float32]
-    random_state: Any
-    verbose: bool
+class Density(Learns):
+    """An estimator that tells likelihoods, of what it has learnt."""
 
     def log_partition(
         self,
@@ -339,17 +334,6 @@ class Density:
 
     def _seed(self, random_state: Any, owner: str) -> int:
         return seed_of_method(random_state, self.random_state, owner)
-
-    @property
-    def has_density_(self) -> bool:
-        """Whether likelihoods mean something."""
-        raise NotImplementedError
-
-    def _parameters(self, *, copy: bool = False) -> Parameters:
-        raise NotImplementedError
-
-    def _fitted_counts(self, X: ArrayLike, method: str) -> SparseCounts:
-        raise NotImplementedError
 
 
 def _require_method(method: str, others: tuple[str, str], n_topics: int, owner: str) -> None:
