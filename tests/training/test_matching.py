@@ -15,7 +15,7 @@ from docboltz.model.conditionals import fast_topic_mean
 from docboltz.model.latent_words import FixedLatentWords, LatentWords, ProportionalLatentWords
 from docboltz.model.parameters import Parameters
 from docboltz.training.documents import Batch
-from docboltz.training.matching import HalvesMatching, cut, matching_gradient, whole
+from docboltz.training.matching import Half, HalvesMatching, cut, matching_gradient, whole
 from tests.conftest import random_counts, random_parameters
 from tests.model.test_conditionals import sparse
 from tests.training.fakes import seeded
@@ -43,17 +43,22 @@ def objective(
 
 @pytest.mark.parametrize("latent", [FixedLatentWords(7), ProportionalLatentWords(0.5)])
 @pytest.mark.parametrize(("temperature", "prediction"), [(1.0, 0.0), (0.3, 0.2)])
+@pytest.mark.parametrize("dense", [True, False])
 def test_the_gradient_is_that_of_the_objective(
-    latent: LatentWords, temperature: float, prediction: float
+    latent: LatentWords, temperature: float, prediction: float, dense: bool
 ) -> None:
     p, counts = random_parameters(4, 9), random_counts(6, 9) + 2  # no half is empty
-    pair = cut(batch(counts), latent, generator=seeded())
+    pair = cut(batch(counts, dense=dense), latent, generator=seeded())
     W, b = p.W.clone().requires_grad_(), p.b.clone().requires_grad_()
-    halves = [half.shares * _length(half.d, latent)[:, None] for half in (pair.one, pair.other)]
+    halves = [spread_out(half) * _length(half.d, latent)[:, None] for half in pair[:2]]
     objective(Parameters(W, p.a, b), halves, latent, temperature, prediction).backward()
     found = matching_gradient(p, pair, temperature=temperature, prediction=prediction)
     assert torch.allclose(found[0], W.grad.T, atol=1e-12)
     assert torch.allclose(found[1], torch.zeros_like(b) if b.grad is None else b.grad, atol=1e-12)
+
+
+def spread_out(half: Half) -> Tensor:
+    return half.shares if isinstance(half.shares, Tensor) else half.shares.dense()
 
 
 def _length(d: Tensor, latent: LatentWords) -> Tensor:
@@ -69,7 +74,7 @@ def test_halves_are_the_document_and_alike_however_it_is_stored() -> None:
         given = batch(counts, dense=dense)
         pair = cut(given, latent, generator=seeded())
         n = [half.d - 3 for half in (pair.one, pair.other)]
-        together = sum(half.shares * m[:, None] for half, m in zip(pair[:2], n, strict=True))
+        together = sum(spread_out(half) * m[:, None] for half, m in zip(pair[:2], n, strict=True))
         assert torch.allclose(together, counts)
         assert torch.allclose(pair.weight, torch.full((5,), 0.2).double())
     a, b = (whole(batch(counts, dense=dense)) for dense in (True, False))

@@ -26,7 +26,7 @@ from docboltz import kernels
 from docboltz.errors import is_number, is_whole, require
 from docboltz.kernels import Random
 from docboltz.model.conditionals import Counts, softmax, word_logits
-from docboltz.model.counts import SparseCounts, dense, lengths
+from docboltz.model.counts import SparseCounts, lengths, spread
 from docboltz.model.latent_words import LatentWords
 from docboltz.model.parameters import Parameters
 from docboltz.sampling.chains import topic_mean_of_shares
@@ -148,7 +148,7 @@ class HalvesMatching:
 class Half(NamedTuple):
     """One half of each of B documents."""
 
-    shares: Tensor
+    shares: Counts
     """x̄, its words as shares; zeros where it has none: (B, K)."""
     d: Tensor
     """Its words and its latent words: (B,)."""
@@ -178,7 +178,8 @@ def cut(batch: Batch, latent_words: LatentWords, *, generator: Random) -> Pair:
 
 def _half(counts: Counts, latent_words: LatentWords) -> Half:
     n = lengths(counts).clamp_min(1)
-    return Half(dense(counts) / n[:, None], n + latent_words(n))
+    each = n[:, None] if isinstance(counts, Tensor) else n[counts.owners]
+    return Half(_with_values(counts, _values(counts) / each), n + latent_words(n))
 
 
 def whole(batch: Batch) -> Counts:
@@ -221,17 +222,26 @@ def matching_gradient(
     to_h = _through_unit(pull @ u_, u, norm)
     to_h_ = _through_unit(pull.T @ u, u_, norm_)
     if prediction:
-        surprise = prediction * weight[:, None] * (other.shares - softmax(word_logits(p, h)))
+        expected = softmax(word_logits(p, h))  # (B, K)
+        surprise = less(other.shares, expected).mul_(prediction * weight[:, None])
         to_h = to_h + surprise @ p.W.T  # (B, F)
     # Down to the words: h = σ(D (x̄ Wᵀ + a)), where a is not learnt.
-    W = one.shares.T @ (one.d[:, None] * h * (1 - h) * to_h)  # (K, F)
-    W.addmm_(other.shares.T, other.d[:, None] * h_ * (1 - h_) * to_h_)
+    W = spread(one.shares, one.d[:, None] * h * (1 - h) * to_h)  # (K, F)
+    W += spread(other.shares, other.d[:, None] * h_ * (1 - h_) * to_h_)
     b = torch.zeros_like(p.b)
     if prediction:
         W.addmm_(surprise.T, h)
         b = surprise.sum(0)
     matched = weight @ (there.argmax(1) == torch.arange(len(h), device=h.device)).to(h.dtype)
     return W, b, {"data_activity": mean.mean(), "matched": matched}
+
+
+def less(shares: Counts, dense: Tensor) -> Tensor:
+    """x̄ less what is dense already, which may be overwritten: (B, K)."""
+    if isinstance(shares, Tensor):
+        return shares - dense
+    place = shares.owners * shares.n_words + shares.words
+    return dense.neg_().view(-1).index_add_(0, place, shares.counts).view(dense.shape)
 
 
 def _unit(vectors: Tensor) -> tuple[Tensor, Tensor]:
