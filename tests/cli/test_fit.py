@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import sys
-from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -284,18 +283,17 @@ def interrupt_update(monkeypatch, number):
     monkeypatch.setattr(Trainer, "_step", step)
 
 
-@pytest.mark.parametrize("recipe", ["quick", "full"])
+@pytest.mark.parametrize(("recipe", "update"), [("quick", 7), ("full", 7), ("full", 27)])
 def test_the_same_command_goes_on_after_an_interrupt(
-    docboltz, corpus, tmp_path, monkeypatch, recipe
+    docboltz, corpus, tmp_path, monkeypatch, recipe, update
 ):
+    """Of 20 updates by contrastive divergence, and with "full" 20 of matching after them."""
     command = ("fit", corpus, "--recipe", recipe, *SMALL)
-    small = replace(RECIPES["full"]["finetuning"], rungs=8, bridge=2, updates=10)
-    monkeypatch.setitem(RECIPES["full"], "finetuning", small)
     with monkeypatch.context() as patch:
-        interrupt_update(patch, 7)
+        interrupt_update(patch, update)
         stopped = docboltz(*command, "--out", tmp_path / "model")
     assert stopped.code == 130
-    assert "usable as it is, after 7 updates. Run the same command again" in stopped.err
+    assert f"usable as it is, after {update} updates. Run the same command again" in stopped.err
     assert docboltz("search", tmp_path / "model", "players").code == 0
     again = docboltz(*command, "--out", tmp_path / "model")
     assert again.code == 0
