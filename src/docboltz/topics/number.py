@@ -30,8 +30,8 @@ can read as many, and broader ones come with the tree."""
 SAMPLE = 4000
 """Documents to choose by."""
 STARTS, LIKELY, STEPS = 12, 8, 8
-"""Mixtures of each size that are tried; how many of them count, the most likely ones, as one of
-four starts gets stuck; their steps, see `grouping`."""
+"""Mixtures of each size that are tried; how many of them count, the most likely ones, since some
+get stuck (of five clear groups, one in six); their steps, see `grouping`."""
 SIZES = (2, 3, 4, 5, 6, 8, 10, 12, 15, 18, 22, 27, 33, 40, 50, 60)
 """Numbers of topics that are tried, a fifth apart.
 
