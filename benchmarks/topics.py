@@ -7,7 +7,8 @@
 Trains the default model on the training part of each collection and groups its documents, without
 labels: at the number of labels, beside k-means (ten starts) on the same features; then with the
 number that is found. On 20 Newsgroups also 50 topics, LDA with as many, and two seeds compared.
-Words of every model's groups are ranked and chosen by `docboltz.topics.naming`, without phrases.
+The words that are measured are those a user sees, ten a topic: of every model's groups chosen by
+`docboltz.topics.naming` and kept apart, without phrases; beside them LDA's own ten most probable.
 """
 
 from __future__ import annotations
@@ -32,9 +33,10 @@ from docboltz.evaluation.topic_words import topic_coherence, topic_diversity
 from docboltz.plots import COLOURS, GREY, HEIGHT, MARKERS, WIDTH, save
 from docboltz.search.vectors import unit_vectors
 from docboltz.topics.calibration import calibrated, opinions
+from docboltz.topics.description import KEPT_WORDS
 from docboltz.topics.grouping import find_topics
 from docboltz.topics.mixture import TopicMixture
-from docboltz.topics.naming import choose_words, word_scores
+from docboltz.topics.naming import choose_words, scores_together, word_scores
 from docboltz.topics.nowhere import documents_of, with_limits
 from docboltz.topics.number import choose_number
 
@@ -54,16 +56,30 @@ def features_of(name: str, seed: int, counts: csr_array, kept: Path) -> NDArray[
     return features
 
 
-def words_measured(groups: Integers, presence: csr_array, k: int = 10) -> tuple[float, float]:
-    """NPMI over the documents, without smoothing, of the words chosen for groups; and how diverse
-    the best words of each would be if they were not kept apart."""
+def words_shown(groups: Integers, presence: csr_array) -> list[list[int]]:
+    """Columns of the ten words that groups are shown with, chosen as for topics of a model."""
     T, K = int(groups.max()) + 1, presence.shape[1]
     column = {f"{i * 2654435761 % 2**32:08x}": i for i in range(K)}  # no two of one stem
-    scores = word_scores(presence, groups, T)
-    chosen = choose_words(scores, list(column), k=k)
-    full = [[column[word] for word in words] for words in chosen if len(words) == k]
-    best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-    return float(topic_coherence(full, presence, smoothing=0).mean()), topic_diversity(best)
+    scores = scores_together(word_scores(presence, groups, T), presence)
+    chosen = choose_words(scores, list(column), k=KEPT_WORDS)
+    return [[column[word] for word in words[:10]] for words in chosen]
+
+
+def words_measured(
+    words: list[list[int]], groups: Integers, presence: csr_array, asked: csr_array
+) -> dict[str, float]:
+    """NPMI of topics' words, without smoothing: over the documents that topics come from, by topic
+    and by document, whose topic's words it sees; over others; and how diverse words are."""
+    full = [topic for topic, own in enumerate(words) if len(own) == 10]
+    own = [words[topic] for topic in full]
+    npmi = topic_coherence(own, presence, smoothing=0)
+    sizes = np.bincount(groups[groups >= 0], minlength=len(words))[full]
+    return {
+        "NPMI": float(npmi.mean()),
+        "NPMI, mean of documents": float(np.average(npmi, weights=sizes)),
+        "NPMI in test documents": float(topic_coherence(own, asked, smoothing=0).mean()),
+        "diversity": topic_diversity(own),
+    }
 
 
 class Bins(NamedTuple):
@@ -174,10 +190,14 @@ def collection(
                 lda = LatentDirichletAllocation(n, inference_sweeps=20, random_state=seed)
                 theirs = lda.fit_transform(split.counts).argmax(axis=1)
                 note(f"NMI, {n}, LDA", compare_groups(theirs, labels).nmi)
-                for who, some in {"": own, ", LDA": theirs}.items():
-                    npmi, diversity = words_measured(some, presence)
-                    note(f"NPMI, {n}{who}", npmi)
-                    note(f"diversity, {n}{who}", diversity)
+                ranked = np.argsort(-lda.components_, axis=1, kind="stable")[:, :10]
+                for who, some, words in (
+                    ("ORS", own, words_shown(own, presence)),
+                    ("LDA", theirs, words_shown(theirs, presence)),
+                    ("LDA's own words", theirs, ranked.tolist()),
+                ):
+                    for what, value in words_measured(words, some, presence, asked).items():
+                        note(f"{what}, {n}, {who}", value)
                 if n in before:
                     note(f"ARI between seeds, {n}", stability(before[n], own))
                 before[n] = own

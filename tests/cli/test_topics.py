@@ -30,6 +30,16 @@ def test_topics_as_a_table(docboltz, model):
     assert out[1].split()[:3] == ["topic", "share", "name"]
 
 
+def test_finer_and_broader_topics_are_pointed_to(docboltz, model):
+    docboltz("topics", model, "--number", 9)
+    said = docboltz("topics", model).err
+    assert said.count("--number 27") == said.count("Only the 3 broadest: --level 0") == 1
+    for asked in (("--json",), ("--level", 0), ("--number", 9)):
+        assert "--number" not in docboltz("topics", model, *asked).err
+    docboltz("topics", model, "--number", 2)
+    assert "--level" not in docboltz("topics", model).err, "there is one level only"
+
+
 def test_as_many_topics_as_are_asked_for_and_they_are_kept(docboltz, model):
     found = docboltz("topics", model, "--number", 5, "--level", -1, "--words", 2, "--json").json
     assert len(found) == 5

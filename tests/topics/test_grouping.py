@@ -6,7 +6,13 @@ from sklearn.metrics import adjusted_rand_score
 
 from docboltz.topics import grouping
 from docboltz.topics.grouping import find_topics
-from docboltz.topics.number import choose_number, modularity, nearest_neighbours
+from docboltz.topics.number import (
+    FOUND_AGAIN,
+    choose_number,
+    goodness,
+    modularity,
+    nearest_neighbours,
+)
 
 from .worlds import world
 
@@ -95,6 +101,19 @@ def test_the_number_of_clear_topics_is_found():
     for T in (3, 6):
         vectors, presence, _ = world(T=T, K=10 * T, mixed=0.1)
         assert choose_number(vectors, presence) == T
+
+
+def test_few_topics_of_many_documents_are_found_where_they_are_clear():
+    vectors, presence, _ = world(n_per_topic=200, T=5, K=50, mixed=0.1)
+    assert choose_number(vectors, presence) == 5
+
+
+def test_groupings_are_good_if_neighbours_share_a_group_and_starts_agree():
+    near = np.array([[1], [0], [3], [2]])
+    one, turned, other = (np.array(groups) for groups in ([0, 0, 1, 1], [1, 1, 0, 0], [0, 1, 0, 1]))
+    assert goodness([one, turned], near) == pytest.approx(0.5 + FOUND_AGAIN)
+    # Modularity is .5 and −.5, the adjusted Rand index of two crossed halves −.5.
+    assert goodness([one, other], near) == pytest.approx(0.0 - 0.5 * FOUND_AGAIN)
 
 
 def test_a_handful_of_documents_is_one_topic():

@@ -9,7 +9,17 @@ from scipy.sparse import csr_array
 from docboltz.corpus.counting import count
 from docboltz.corpus.document import Document
 from docboltz.corpus.text import TextAnalysis
-from docboltz.topics.naming import choose_words, name_of, same_stem, stems_of, word_scores
+from docboltz.evaluation.topic_words import pairwise_npmi
+from docboltz.topics import naming
+from docboltz.topics.naming import (
+    LEAST_TOGETHER,
+    choose_words,
+    name_of,
+    same_stem,
+    scores_together,
+    stems_of,
+    word_scores,
+)
 from docboltz.topics.phrases import Phrase, find_phrases
 from tests.cli.texts import ENGLISH
 
@@ -56,6 +66,39 @@ def test_order_of_documents_changes_nothing():
     order = np.random.default_rng(1).permutation(len(topics))
     permuted = word_scores(presence[order], topics[order], 4)
     assert np.allclose(permuted, word_scores(presence, topics, 4), rtol=1e-12)
+
+
+def test_scores_are_multiplied_by_the_mean_npmi_with_the_other_words():
+    presence, topics = data(0)
+    scores = word_scores(presence, topics, 4)
+    found = scores_together(scores, presence)
+    npmi = pairwise_npmi((presence.T @ presence).toarray(), presence.shape[0])
+    for own, row in zip(found, scores, strict=True):
+        for i in range(len(row)):
+            others = [j for j in range(len(row)) if row[j] > 0 and j != i]
+            beside = sum(row[j] * npmi[i, j] for j in others) / sum(row[j] for j in others)
+            factor = max(beside, LEAST_TOGETHER) if row[i] > 0 else LEAST_TOGETHER
+            assert own[i] == pytest.approx(row[i] * factor)
+
+
+def test_a_word_that_meets_no_other_comes_last_and_is_not_lost():
+    """Two subjects of three words; one topic has a word besides, in other documents of it."""
+    rng = np.random.default_rng(0)
+    topics = np.repeat([0, 1], 200)
+    presence = np.zeros((400, 7))
+    presence[:100, 6] = 1
+    presence[100:200, :3], presence[300:, 3:6] = rng.random((2, 100, 3)) < 0.8
+    documents = csr_array(presence)
+    scores = word_scores(documents, topics, 2)
+    assert choose_words(scores, WORDS[:7])[0][0] == "guitar"
+    assert choose_words(scores_together(scores, documents), WORDS[:7])[0][-1] == "guitar"
+
+
+def test_of_many_documents_some_tell_which_words_meet(monkeypatch):
+    presence, topics = data(0)
+    scores, twice = word_scores(presence, topics, 4), csr_array(np.repeat(presence.toarray(), 2, 0))
+    monkeypatch.setattr(naming, "MEETINGS_IN", len(topics))
+    np.testing.assert_allclose(scores_together(scores, twice), scores_together(scores, presence))
 
 
 def test_a_word_goes_where_it_is_best():

@@ -14,9 +14,11 @@ from docboltz.cli.topic_shares import show_shares
 from docboltz.errors import InvalidParameter, require, shown
 from docboltz.files import require_apart
 from docboltz.settings import whole_number
+from docboltz.topic_verbs import MOST_TOPICS
 
 if TYPE_CHECKING:
     from docboltz.text_model import TextModel
+    from docboltz.topics.topic_tree import TopicTree
 
 AUTO = "auto"
 
@@ -82,9 +84,21 @@ def topics(model: Path, json: bool, out: Path | None, **given: Any) -> None:
         print_answer(answer, answer.title)
     if isinstance(given["number"], int) and text_model.tree.n_topics < given["number"]:
         remark(f"No more than {text_model.tree.n_topics} topics have documents.")
+    if not json and given["number"] is None and level is None:
+        remark(_finer_and_broader(text_model.tree))
     nowhere = int((text_model.tree.assignment.topic < 0).sum())
     if nowhere:
         remark(f"{count_of(nowhere, 'document')} in no topic: without a known word, or like none")
+
+
+def _finer_and_broader(tree: TopicTree) -> str:
+    """How to see other topics than those that are shown by themselves."""
+    number = min(3 * tree.n_topics, MOST_TOPICS)
+    more = f"Finer topics: --number {number}, or any other number; they are kept."
+    broader = len(tree.of_level(0))
+    if broader == tree.n_topics:
+        return more
+    return f"{more} Only the {broader} broadest: --level 0, only the finest: --level -1."
 
 
 def _show_units(model: TextModel, given: dict[str, Any], *, json: bool) -> None:

@@ -137,7 +137,7 @@ def topic_coherence(
     coherence = []
     for topic in place.reshape(columns.shape):
         together = presence[:, topic]
-        npmi = _npmi((together.T @ together).toarray(), counts.shape[0], smoothing)
+        npmi = pairwise_npmi((together.T @ together).toarray(), counts.shape[0], smoothing)
         coherence.append(npmi[pairs].mean())
     return np.array(coherence)
 
@@ -169,7 +169,7 @@ def word_intrusion(
     _require_smoothing(smoothing, owner)
     used, place = np.unique(columns[:, :k], return_inverse=True)
     presence = _presence(counts, used)
-    npmi = _npmi((presence.T @ presence).toarray(), counts.shape[0], smoothing)
+    npmi = pairwise_npmi((presence.T @ presence).toarray(), counts.shape[0], smoothing)
     np.fill_diagonal(npmi, 0)  # a word is not judged by itself
     found = []
     for own, ranked in zip(place.reshape(T, k), columns, strict=True):
@@ -225,7 +225,9 @@ def _presence(counts: Any, columns: NDArray[np.int64]) -> csc_array:
     return csc_array(counts[:, columns] > 0, dtype=np.float64)
 
 
-def _npmi(together: NDArray[np.float64], n: int, smoothing: float) -> NDArray[np.float64]:
+def pairwise_npmi(
+    together: NDArray[np.float64], n: int, smoothing: float = SMOOTHING
+) -> NDArray[np.float64]:
     """NPMI of all pairs of k words: (k, k), from the documents that hold both, of n.
 
     `together` has the documents of each word on its diagonal; that of the result means nothing.

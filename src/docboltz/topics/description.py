@@ -25,7 +25,7 @@ from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.light import LightModel
 from docboltz.search.interface import Store
 from docboltz.topics.mixture import Assignment, Floats, TopicMixture
-from docboltz.topics.naming import choose_words, name_of, stems_of, word_scores
+from docboltz.topics.naming import choose_words, name_of, scores_together, stems_of, word_scores
 from docboltz.topics.phrases import Phrase, find_phrases
 
 KEPT_WORDS = 20
@@ -133,8 +133,9 @@ class Collection:
 
     def words(self, groups: Integers, n_groups: int, hidden: Words[str]) -> list[tuple[str, ...]]:
         """The words of groups of documents that stand side by side; −1 is no group."""
+        scores = word_scores(self.presence, groups, n_groups)
         return choose_words(
-            word_scores(self.presence, groups, n_groups),
+            scores_together(scores, self.presence),
             self.vocabulary.forms,
             k=KEPT_WORDS,
             hidden=hidden,

@@ -1,7 +1,8 @@
 """The words that topics are shown with, and their names.
 
 n documents, K words of the vocabulary, T topics that stand side by side. A word speaks for a topic
-if documents inside it have the word more often than those outside. A reader compares the lists of
+if documents inside it have the word more often than those outside, and if it is found beside the
+topic's other words: the name of somebody who writes a lot is not. A reader compares the lists of
 topics, so no word is in two of them, no list has two forms of one word ("player", "players"), and
 two words that are mostly written together are shown as people write them ("super bowl").
 """
@@ -16,10 +17,11 @@ from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array, csr_array
 
 from docboltz.corpus.languages import stemmer_names
 from docboltz.corpus.text import TextAnalysis
+from docboltz.evaluation.topic_words import pairwise_npmi
 from docboltz.topics.phrases import Phrase
 
 Columns = tuple[int, ...]
@@ -34,6 +36,12 @@ two: a fifth of both, or all of one and a twenty-fifth of the other. "Health car
 as "space" has in "space shuttle", the phrase would hide the broader word."""
 DEPTH = 3
 """A phrase is shown if both its words are among the topic's DEPTH × k best."""
+AMONG = 60
+"""The best words of a topic that should meet each other."""
+LEAST_TOGETHER = 0.01
+"""What the score of a word that does not is multiplied by: it comes last, but is not lost."""
+MEETINGS_IN = 50_000
+"""Documents that meetings are counted in."""
 
 
 def word_scores(
@@ -75,6 +83,32 @@ def scores_of_counts(
     q = (total - inside + average) / (n - size + 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.nan_to_num(p * np.log(p / q)))
+
+
+def scores_together(scores: NDArray[np.float64], presence: csr_array) -> NDArray[np.float64]:
+    """`word_scores` (T, K), each times how much the word goes together with its topic's best words.
+
+    That is its NPMI with the others of the best, in the mean by their scores. What tells a topic
+    from others is not always what it is about: of a newsgroup on religion the names of those who
+    write most, of short texts words that came in two or three. The words of a subject meet.
+
+    >>> presence = csr_array([[1, 1, 0], [1, 1, 0], [1, 1, 0], [0, 0, 1], [0, 0, 0], [0, 0, 0]])
+    >>> scores_together(np.array([[0.4, 0.3, 0.5]]), presence).argmin(1)
+    array([2])
+    """
+    some = presence[:: -(-presence.shape[0] // MEETINGS_IN)] if presence.shape[0] else presence
+    columns = csc_array(some)
+    found = scores * LEAST_TOGETHER
+    for topic, row in enumerate(scores):
+        best = np.argsort(-row, kind="stable")[:AMONG]
+        best = best[row[best] > 0]
+        words = columns[:, best].astype(np.float64)
+        npmi = pairwise_npmi((words.T @ words).toarray(), some.shape[0])
+        np.fill_diagonal(npmi, 0)
+        others = np.maximum(row[best].sum() - row[best], 1e-12)
+        beside = npmi @ row[best] / others
+        found[topic, best] = row[best] * np.maximum(beside, LEAST_TOGETHER)
+    return found
 
 
 def stems_of(words: Sequence[str], analysis: TextAnalysis) -> tuple[str, ...]:
@@ -122,11 +156,12 @@ def choose_words(
 ) -> list[tuple[str, ...]]:
     """At most k words for each of the topics that stand side by side, best first.
 
-    `scores` (T, K) are those of `word_scores`, `forms` the words as people write them, and `stems`
-    (see `stems_of`) what they have in common. The highest score of all chooses first: a word goes
-    to the topic where it is best, unless that one has its k words already. So that a topic like a
-    stronger one keeps words of its own, every topic first gets the three that name it, then all
-    get the rest. A list is short only where a topic has no more words that others have less.
+    `scores` (T, K) are those of `scores_together`, `forms` the words as people write them, and
+    `stems` (see `stems_of`) what they have in common. The highest score of all chooses first: a
+    word goes to the topic where it is best, unless that one has its k words already. So that a
+    topic like a stronger one keeps words of its own, every topic first gets the three that name it,
+    then all get the rest. A list is short only where a topic has no more words that others have
+    less.
 
     A phrase stands where the better of its words would, with its score, and they are not shown
     again. Its words must be written together often enough (`LEAST_SHARE`), and both must be among
