@@ -6,13 +6,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from docboltz.topics import grouping
 from docboltz.topics.grouping import find_topics
-from docboltz.topics.number import (
-    FOUND_AGAIN,
-    choose_number,
-    goodness,
-    modularity,
-    nearest_neighbours,
-)
+from docboltz.topics.number import agreement, choose_number, modularity, nearest_neighbours
 
 from .worlds import world
 
@@ -108,12 +102,17 @@ def test_few_topics_of_many_documents_are_found_where_they_are_clear():
     assert choose_number(vectors, presence) == 5
 
 
-def test_groupings_are_good_if_neighbours_share_a_group_and_starts_agree():
-    near = np.array([[1], [0], [3], [2]])
+def test_few_topics_that_not_every_start_finds_are_not_taken(monkeypatch):
+    vectors, presence, _ = world(n_per_topic=200, T=5, K=50, mixed=0.1)
+    monkeypatch.setattr("docboltz.topics.number.agreement", lambda groupings: 0.8)
+    assert choose_number(vectors, presence) >= 10
+
+
+def test_groupings_agree_whatever_their_topics_are_called():
     one, turned, other = (np.array(groups) for groups in ([0, 0, 1, 1], [1, 1, 0, 0], [0, 1, 0, 1]))
-    assert goodness([one, turned], near) == pytest.approx(0.5 + FOUND_AGAIN)
-    # Modularity is .5 and −.5, the adjusted Rand index of two crossed halves −.5.
-    assert goodness([one, other], near) == pytest.approx(0.0 - 0.5 * FOUND_AGAIN)
+    assert agreement([one, turned]) == 1
+    # The adjusted Rand index of two crossed halves is −.5.
+    assert agreement([one, turned, other]) == pytest.approx((1 - 0.5 - 0.5) / 3)
 
 
 def test_a_handful_of_documents_is_one_topic():

@@ -24,9 +24,9 @@ WORTH = 0.03
 """What twice as many topics must add to modularity."""
 FOUND_AGAIN = 0.1
 """What topics that every start finds are worth beside modularity."""
-FEW, CLEARER = 10, 0.015
-"""With a hundred documents for each, fewer topics than this have to be better by that much: people
-can read as many, and broader ones come with the tree."""
+FEW, CLEARER, SURE = 10, 0.015, 0.9
+"""With a hundred documents for each, fewer topics than this have to be better by that much, and
+found by nearly every start (ARI): people can read as many, and broader ones come with the tree."""
 SAMPLE = 4000
 """Documents to choose by."""
 STARTS, LIKELY, STEPS = 12, 8, 8
@@ -65,21 +65,22 @@ def choose_number(
         tried = [start(some, words, size, int(s), STEPS) for s in seeds]
         tried.sort(key=lambda pair: -pair[1])
         groups = [best.scores(some, words).argmax(axis=1) for best, _ in tried[:LIKELY]]
-        price = WORTH * np.log2(size) + (CLEARER if many and size < FEW else 0)
-        found.append(goodness(groups, near) - price)
+        again = agreement(groups)
+        value = np.mean([modularity(each, near) for each in groups]) + FOUND_AGAIN * again
+        value -= WORTH * np.log2(size)
+        few = many and size < FEW
+        found.append(-np.inf if few and again < SURE else value - CLEARER * few)
         progress(len(found), len(sizes))
-        if max(found[-3:]) < max(found) - WORTH:
+        if not few and max(found[-3:]) < max(found) - WORTH:
             break  # it does not rise again
     return sizes[int(np.argmax(found))]
 
 
-def goodness(groupings: list[NDArray[np.int64]], near: NDArray[np.int64]) -> float:
-    """Mean modularity of several groupings of the same size, and how much they are the same."""
+def agreement(groupings: list[NDArray[np.int64]]) -> float:
+    """How much several groupings of the same documents are the same: mean ARI of their pairs."""
     from docboltz.evaluation.groups import stability  # with scikit-learn
 
-    again = [stability(one, other) for one, other in combinations(groupings, 2)]
-    apart = [modularity(groups, near) for groups in groupings]
-    return float(np.mean(apart) + FOUND_AGAIN * np.mean(again))
+    return float(np.mean([stability(one, other) for one, other in combinations(groupings, 2)]))
 
 
 def nearest_neighbours(vectors: Floats, k: int) -> NDArray[np.int64]:
