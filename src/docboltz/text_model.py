@@ -106,9 +106,9 @@ class TextModel(Explaining, MapVerbs):
         latent_words : "auto", a number or a policy; see `OverReplicatedSoftmax`.
         recipe : "quick", "full" (better features), "density" (for likelihoods) or "paper".
         updates : minibatches of each phase of training, instead of the recipe's.
-        validation : share of documents to hold out, to choose weight decay and length of
-            fine-tuning by; 0 for the recipe's ("full" holds out a fifth). All are learnt from in
-            the end.
+        validation : share of documents to hold out, to choose weight decay and lengths of
+            fine-tuning and matching by; 0 for the recipe's ("full" holds out a fifth). All are
+            learnt from in the end.
         language : whose stop words and stems to use; None for neither.
         analysis : how text becomes words, in all detail, instead of `language`.
         max_words : most words to keep, the most frequent ones.

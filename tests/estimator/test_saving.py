@@ -148,7 +148,7 @@ def test_the_recipe_and_the_phases_are_saved(tmp_path: Path) -> None:
         (tuned, "density"),
         (None, "full"),
     ):
-        model = ReplicatedSoftmax(4, recipe=recipe, finetuning=finetuning, **quick).fit(corpus())
+        model = ReplicatedSoftmax(4, recipe=recipe, finetuning=finetuning, **quick).fit(corpus(150))
         model.save(tmp_path / "model")
         again = docboltz.load(tmp_path / "model")
         assert again.get_params() == model.set_params(device="auto").get_params()

@@ -45,7 +45,7 @@ def test_whole_counts_lose_no_word() -> None:
     counts = SparseCounts(
         torch.tensor([0, 4]), torch.arange(4), torch.tensor([0.0, 0.2, 1.6, 3]), 4
     )
-    assert whole_counts(counts).tolist() == [0, 1, 2, 3]
+    assert whole_counts(counts.counts).tolist() == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize("K", [6, 400])

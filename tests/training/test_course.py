@@ -64,7 +64,7 @@ def test_the_looks_that_count_are_the_end_of_pretraining_and_all_after_it() -> N
 
 def model(validation: Validation | None, **changes: object) -> OverReplicatedSoftmax:
     settings: dict = {
-        "pretraining": Pretraining(updates=120),
+        "pretraining": Pretraining(updates=120, weight_decay=1.0),
         "finetuning": Finetuning(updates=150, chains="data", batch_size=32),
         "random_state": 0,
         "device": "cpu",
@@ -77,10 +77,7 @@ def test_what_was_chosen_is_learnt_from_all_documents() -> None:
     X = corpus(300)
     fitted = model(Validation(strengths=(1, 3), tolerance=0.5)).fit(X)
     chosen = choose(fitted.looks_, Validation(tolerance=0.5))
-    decay = OverReplicatedSoftmax(8, pretraining=Pretraining(updates=1)).fit(X).pretraining_
-    assert fitted.pretraining_.weight_decay == pytest.approx(
-        chosen.strength * (decay.weight_decay or 0)
-    )
+    assert fitted.pretraining_.weight_decay == chosen.strength
     by_hand = model(
         None,
         pretraining=fitted.pretraining_,
@@ -116,8 +113,7 @@ def test_stronger_decay_is_tried_until_it_finds_too_few(monkeypatch: pytest.Monk
     monkeypatch.setattr("docboltz.training.course.looks_of", scripted)
     fitted = model(Validation(strengths=(1, 2, 4, 8)), finetuning=None).fit(corpus(300))
     assert [look.strength for look in fitted.looks_] == [1, 2, 4]
-    usual = model(None, finetuning=None).fit(corpus(300)).pretraining_.weight_decay
-    assert fitted.pretraining_.weight_decay == pytest.approx(2 * usual)
+    assert fitted.pretraining_.weight_decay == 2
 
 
 @pytest.mark.parametrize(
@@ -161,7 +157,7 @@ def test_a_density_is_tuned_for_as_long_as_it_predicts_better() -> None:
     """60 documents of a kind are soon learnt by heart: held-out ones stop that."""
     tuned = Finetuning(updates=400, rungs=16, bridge=4, batch_size=64, learning_rate=0.02)
     by = Validation(by="perplexity", strengths=(1,), fewest=50)
-    fitted = model(by, finetuning=tuned).fit(corpus(60))
+    fitted = model(by, pretraining=Pretraining(updates=120), finetuning=tuned).fit(corpus(60))
     perplexity = {look.finetuning: look.perplexity for look in fitted.looks_}
     best = min(perplexity, key=perplexity.__getitem__)
     assert (fitted.finetuning_.updates if fitted.finetuning_ else 0) == best < 400
@@ -172,7 +168,17 @@ def test_few_documents_are_all_learnt_from_by_a_recipe() -> None:
     few = OverReplicatedSoftmax(4, recipe="full", random_state=0, device="cpu")
     few.set_params(pretraining__updates=5, matching__updates=5)
     assert few.fit(corpus(60)).looks_ == []
+    assert few.matching_ is None, "nothing could tell how far it may go"
     assert few.fit(corpus(300)).looks_ != []
+
+
+@pytest.mark.parametrize(("given", "expected"), [(None, 5.0), (4.0, 6.4)])
+def test_decay_that_was_not_given_is_not_multiplied_beyond_the_most(
+    given: float | None, expected: float
+) -> None:
+    settings = Pretraining(updates=5, weight_decay=given)
+    fitted = model(Validation(strengths=(1.6,)), pretraining=settings, finetuning=None)
+    assert fitted.fit(corpus(300)).pretraining_.weight_decay == pytest.approx(expected)
 
 
 def test_the_choice_is_put_into_words() -> None:
@@ -182,4 +188,5 @@ def test_the_choice_is_put_into_words() -> None:
     matched = Look(1, 600, 0.5, 9, matching=200)
     assert "600 updates of fine-tuning and 200 updates of matching." in report([matched], matched)
     assert "and no matching, which does not help" in report([matched], Look(1, 600, 0.5, 9))
+    assert "and no matching, which is not needed" in report([matched], Look(1, 600, 0.92, 9))
     assert report(LOOKS[:1], LOOKS[0]) == "Held-out documents chose the usual weight decay."

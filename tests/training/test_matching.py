@@ -104,9 +104,10 @@ def test_documents_of_one_word_count_for_nothing() -> None:
 def test_nothing_happens_where_no_document_has_two_words() -> None:
     p = random_parameters(3, 6)
     pair = cut(batch(torch.eye(6).double()), FixedLatentWords(4), generator=seeded())
-    W, b, _ = matching_gradient(p, pair, temperature=1.0, prediction=0.1)
+    W, b, seen = matching_gradient(p, pair, temperature=1.0, prediction=0.1)
     assert not W.any()
     assert not b.any()
+    assert 0 < seen["data_activity"] < 1, "of all documents"
 
 
 def test_a_few_passes_are_enough_for_small_collections() -> None:

@@ -115,7 +115,7 @@ def test_divergence_puts_the_model_back_to_the_last_good_look() -> None:
 def test_divergence_before_the_first_look_of_a_phase_puts_back_what_the_phase_began_with() -> None:
     run = run_of(Drift(30), Drift(300, slope=broken_at(50), name="Second"))
     with pytest.raises(
-        TrainingDiverged, match=r"Second, between updates 0 and 100.*after update 0"
+        TrainingDiverged, match=r"Second, between updates 0 and 100.*before this phase"
     ):
         run.go(unseen)
     assert drifted(run.parameters) == 30

@@ -24,7 +24,7 @@ def repeat_words(counts: SparseCounts) -> SparseCounts:
 
     Counts that are not whole numbers are rounded, a word that occurs occurs once at least.
     """
-    whole = whole_counts(counts).long()
+    whole = whole_counts(counts.counts).long()
     words = torch.repeat_interleave(counts.words.long(), whole)
     ends = torch.cat([whole.new_zeros(1), whole.cumsum(0)])
     return SparseCounts(ends[counts.starts.long()], words, torch.ones(len(words)), counts.n_words)

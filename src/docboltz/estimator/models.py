@@ -34,7 +34,7 @@ class OverReplicatedSoftmax(TopicModel):
         times the mean length of the training documents, at least 50 and at most 100.
     recipe : how the model is trained. "quick": contrastive divergence, good features in a minute.
         "full": halves of documents are matched then, as far as held-out documents bear it: better
-        features, in about three times the time.
+        features, in some minutes.
         "density": maximum likelihood, the one to measure likelihoods with. "paper": section 4.2 of
         the paper.
     pretraining : settings of contrastive divergence instead of the recipe's, a `Pretraining`.

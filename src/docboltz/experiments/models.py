@@ -30,7 +30,8 @@ class Training:
     def makes_density(self) -> bool:
         """Whether the softmax models are trained for their likelihood: by a pool of chains."""
         tuned = self.softmax["finetuning"]
-        return tuned is not None and tuned.chains == "pool"
+        pool = tuned is not None and tuned.chains == "pool"
+        return pool and self.softmax["matching"] is None
 
     def with_updates(self, n: int) -> Training:
         """The same with n minibatches in each phase, and n sweeps of LDA."""

@@ -129,9 +129,15 @@ def lengths(counts: Tensor | SparseCounts) -> Tensor:
     return counts.sum(1) if isinstance(counts, Tensor) else counts.lengths
 
 
-def whole_counts(counts: SparseCounts) -> Tensor:
-    """Round each count to a whole number, but a word that occurs occurs once at least: (nnz,)."""
-    return torch.where(counts.counts > 0, counts.counts.round().clamp_min(1), 0)
+def whole_counts(counts: Tensor) -> Tensor:
+    """Round each count to a whole number, but a word that occurs occurs once at least."""
+    return torch.where(counts > 0, counts.round().clamp_min(1), 0)
+
+
+def cut_counts(counts: Tensor, *, generator: torch.Generator | None) -> tuple[Tensor, Tensor]:
+    """Give each occurrence of a word to one of two halves by a fair coin; counts are whole."""
+    first = torch.binomial(counts, torch.full_like(counts, 0.5), generator=generator)
+    return first, counts - first
 
 
 def joined(parts: list[SparseCounts]) -> SparseCounts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -16,7 +17,7 @@ from docboltz.model.parameters import Parameters
 from docboltz.training.documents import Documents
 from docboltz.training.finetune import Finetuning, MaximumLikelihood
 from docboltz.training.matching import HalvesMatching, Matching
-from docboltz.training.pretrain import ContrastiveDivergence, Pretraining
+from docboltz.training.pretrain import MOST_DECAY, ContrastiveDivergence, Pretraining
 from docboltz.training.run import History, Run, Save, Tensors
 from docboltz.training.together import ALONE, Alone
 from docboltz.training.trainer import Phase
@@ -96,17 +97,18 @@ def report(looks: Sequence[Look], chosen: Look) -> str:
 
     >>> looks = [Look(1, 0, 0.50, 900), Look(1, 100, 0.52, 800)]
     >>> report(looks, looks[0])
-    'Held-out documents chose the usual weight decay and no fine-tuning, which does not help here.'
+    'Held-out documents chose no fine-tuning, which does not help here.'
     """
-    decay = "the usual weight decay"
-    if chosen.strength != 1:
-        decay = f"{chosen.strength:g} times the usual weight decay"
-    parts = [decay]
+    parts = []
     for name, phase in (("finetuning", "fine-tuning"), ("matching", "matching")):
         if updates := getattr(chosen, name):
             parts.append(f"{updates:,} updates of {phase}")
         elif any(getattr(look, name) for look in looks):
-            parts.append(f"no {phase}, which does not help here")
+            why = "which is not needed" if chosen.halves_found >= ENOUGH else "which does not help"
+            parts.append(f"no {phase}, {why} here")
+    if len({look.strength for look in looks}) > 1 or not parts:
+        times = "" if chosen.strength == 1 else f"{chosen.strength:g} times "
+        parts.insert(0, f"{times}the usual weight decay")
     return f"Held-out documents chose {' and '.join(parts)}."
 
 
@@ -133,7 +135,7 @@ class Course:
         self._together = together
         self._pretraining, self._finetuning, self._matching = pretraining, finetuning, matching
         if validation is not None and not validation.applies_to(counts, together):
-            validation = None
+            validation = self._matching = None  # nothing could say how far it may go
         self._validation, self._seed, self._save = validation, seed, save
         self._counts, self._held_out = counts, None
         if validation is not None:
@@ -199,8 +201,9 @@ class Course:
         matching = self._matching
         strength = trial if chosen is None else chosen.strength
         if strength is not None:
+            most = MOST_DECAY if pretraining.weight_decay is None else math.inf
             pretraining = pretraining.completed(self._first.n_topics, documents)
-            decay = strength * (pretraining.weight_decay or 0)
+            decay = min(strength * (pretraining.weight_decay or 0), most)
             pretraining = replace(pretraining, weight_decay=decay)
         if chosen is not None:
             length = chosen.finetuning

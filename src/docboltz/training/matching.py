@@ -4,7 +4,8 @@ Halves of a document are about the same things, whatever words they have. Each d
 minibatch is cut in two at random, u and u' are the unit vectors of the halves' centred features,
 and W climbs
 
-    mean over documents of   log softmax_i'(u · u'_i' / temperature) at the own half, both ways,
+    mean over documents of   log softmax_i'(u · u'_i' / temperature) at the own half, the mean of
+                             both ways,
                            + prediction · Σ_k x̄'_k log softmax_k(b + Wᵀ h)
 
 The first term is the contrastive loss of the literature (InfoNCE, van den Oord et al. 2018); the
@@ -15,7 +16,7 @@ B documents, K words, F topic units. x̄ are the words of a half as shares, h it
 
 from __future__ import annotations
 
-import math
+import sys
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -26,17 +27,14 @@ from docboltz import kernels
 from docboltz.errors import is_number, is_whole, require
 from docboltz.kernels import Random
 from docboltz.model.conditionals import Counts, softmax, word_logits
-from docboltz.model.counts import SparseCounts, lengths, spread
+from docboltz.model.counts import SparseCounts, cut_counts, lengths, spread, whole_counts
 from docboltz.model.latent_words import LatentWords
 from docboltz.model.parameters import Parameters
 from docboltz.sampling.chains import topic_mean_of_shares
 from docboltz.settings import ShortRepr
 from docboltz.training.documents import Batch, Documents
 from docboltz.training.optimizers import Adam
-from docboltz.training.schedules import decayed_rate
-
-NEVER = 1 << 62
-"""Updates until something is done that is not done."""
+from docboltz.training.schedules import decayed_rate, updates_of
 
 
 @dataclass(frozen=True, repr=False)
@@ -51,7 +49,7 @@ class Matching(ShortRepr):
     updates make. Small collections are learnt by heart."""
     batch_size: int = 512
     """Documents per update (all of them, where the corpus is smaller): among their halves each has
-    to find its own."""
+    to find its own. Of several workers, each looks among those of its own part."""
     learning_rate: float = 1e-3
     """Adam's step in the first update."""
     halve_after: float = 2000
@@ -87,7 +85,7 @@ class Matching(ShortRepr):
         """The same with no more updates than there may be passes through n documents."""
         if self.max_passes is None:
             return self
-        most = math.ceil(self.max_passes * n / min(self.batch_size, n))
+        most = updates_of(self.max_passes, n, self.batch_size)
         return replace(self, updates=min(self.updates, most))
 
 
@@ -101,8 +99,8 @@ class HalvesMatching:
         self._latent_words = latent_words
         self.updates, self.batch_size = settings.updates, settings.batch_size
         kept = settings.averaged > 0
-        self.average_from = round((1 - settings.averaged) * self.updates) if kept else NEVER
-        self.refresh_every = NEVER
+        self.average_from = round((1 - settings.averaged) * self.updates) if kept else sys.maxsize
+        self.refresh_every = sys.maxsize  # never
 
     def begin(self, p: Parameters, documents: Documents, generator: torch.Generator) -> Adam:
         """Nothing is needed but the parameters."""
@@ -166,11 +164,9 @@ class Pair(NamedTuple):
 def cut(batch: Batch, latent_words: LatentWords, *, generator: Random) -> Pair:
     """Give each occurrence of a word to one of two halves by a fair coin."""
     counts = whole(batch)
-    values = _values(counts)
-    fair, g = torch.full_like(values, 0.5), kernels.generator_of(generator)
-    first = torch.binomial(values, fair, generator=g)
-    one, other = (_with_values(counts, each) for each in (first, values - first))
-    both = ((lengths(one) > 0) & (lengths(other) > 0)).to(values.dtype)
+    parts = cut_counts(_values(counts), generator=kernels.generator_of(generator))
+    one, other = (_with_values(counts, part) for part in parts)
+    both = ((lengths(one) > 0) & (lengths(other) > 0)).to(batch.n.dtype)
     return Pair(
         _half(one, latent_words), _half(other, latent_words), both / both.sum().clamp_min(1)
     )
@@ -186,8 +182,7 @@ def whole(batch: Batch) -> Counts:
     """Counts in whole numbers; a word that occurs occurs once at least."""
     x = batch.shares
     n = batch.n[:, None] if isinstance(x, Tensor) else batch.n[x.owners]
-    shares = _values(x)
-    return _with_values(x, torch.where(shares > 0, (shares * n).round().clamp_min(1), 0))
+    return _with_values(x, whole_counts(_values(x) * n))
 
 
 def _values(counts: Counts) -> Tensor:
@@ -233,7 +228,7 @@ def matching_gradient(
         W.addmm_(surprise.T, h)
         b = surprise.sum(0)
     matched = weight @ (there.argmax(1) == torch.arange(len(h), device=h.device)).to(h.dtype)
-    return W, b, {"data_activity": mean.mean(), "matched": matched}
+    return W, b, {"data_activity": (h.mean() + h_.mean()) / 2, "matched": matched}
 
 
 def less(shares: Counts, dense: Tensor) -> Tensor:

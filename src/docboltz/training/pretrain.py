@@ -10,7 +10,6 @@ document are divided by D, so that each document counts once, as it does in the 
 
 from __future__ import annotations
 
-import math
 import sys
 from dataclasses import dataclass, replace
 
@@ -28,7 +27,10 @@ from docboltz.sampling.words import plan_of, sample_word_shares
 from docboltz.settings import ShortRepr
 from docboltz.training.documents import Batch, Documents
 from docboltz.training.optimizers import Momentum
-from docboltz.training.schedules import decayed_rate, gibbs_steps
+from docboltz.training.schedules import decayed_rate, gibbs_steps, updates_of
+
+MOST_DECAY = 5.0
+"""Of what is chosen: stronger decay costs accuracy."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -108,8 +110,8 @@ class Pretraining(ShortRepr):
         facts, updates = documents.facts, self.updates
         n, f, latent = facts.n, facts.frequency, facts.latent
         if self.max_passes is not None:
-            updates = min(updates, math.ceil(self.max_passes * n / min(self.batch_size, n)))
-        decay = min(0.65 + 1800 / n, 5.0)
+            updates = min(updates, updates_of(self.max_passes, n, self.batch_size))
+        decay = min(0.65 + 1800 / n, MOST_DECAY)
         chosen = Pretraining(
             learning_rate=min(0.3 / (facts.mean_d * float(f @ f)), 1.5),
             weight_decay=decay if latent else decay / 2,

@@ -130,11 +130,10 @@ class Run:
         """Put the model back to the last look, and say what happened."""
         trainer = self._trainer
         self._keep(self._good, self._seen_at)
-        put_back = (
-            f"The model has been put back to what it was after update {self._seen_at}."
-            if self.updates
-            else "Nothing was learnt until then."
-        )
+        put_back = "Nothing was learnt until then."
+        if self.updates:
+            before = f"after update {self._seen_at}" if self._seen_at else "before this phase"
+            put_back = f"The model has been put back to what it was {before}."
         raise TrainingDiverged(
             f"Training diverged ({trainer.phase.name}, between updates {self._seen_at} and "
             f"{trainer.update}): some weights are no longer finite. {put_back}",

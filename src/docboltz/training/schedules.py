@@ -1,5 +1,7 @@
 """Pure functions from the number of updates made so far to the value of a setting."""
 
+import math
+
 
 def decayed_rate(update: int, *, initial: float, after: float) -> float:
     """ε = ε0 / (1 + t/T): half the initial rate after T updates (section 4.2).
@@ -17,3 +19,12 @@ def gibbs_steps(update: int, *, every: int, maximum: int) -> int:
     [1, 1, 2, 20]
     """
     return min(1 + update // every, maximum)
+
+
+def updates_of(passes: int, n_documents: int, batch_size: int) -> int:
+    """Minibatches that go through the documents so many times.
+
+    >>> updates_of(3, 100, 32), updates_of(3, 20, 32)
+    (10, 3)
+    """
+    return math.ceil(passes * n_documents / min(batch_size, n_documents))

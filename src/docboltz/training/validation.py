@@ -19,7 +19,7 @@ from torch.nn.functional import normalize
 
 from docboltz.errors import InvalidParameter, is_number, is_whole, require
 from docboltz.model.conditionals import fast_topic_mean, free_energy, word_logits
-from docboltz.model.counts import SparseCounts, joined, whole_counts
+from docboltz.model.counts import SparseCounts, cut_counts, joined, whole_counts
 from docboltz.model.latent_words import LatentWords
 from docboltz.model.parameters import Parameters
 from docboltz.settings import ShortRepr
@@ -56,8 +56,8 @@ class Validation(ShortRepr):
     """What is to be good: features, by the halves they find, or the density, by how well one half
     of a document predicts the other. By perplexity the best look is chosen, and no other."""
     fewest: int = 100
-    """With fewer documents of two words and more nothing is held out: they would be too few to
-    choose by."""
+    """With fewer documents of two words and more nothing is held out, which would be too few to
+    choose by, and nothing is matched."""
 
     def __post_init__(self) -> None:
         ok = is_number(self.share) and 0 < self.share <= 0.9
@@ -206,11 +206,9 @@ def halves(
 
     Documents of which one half would be empty are left out.
     """
-    whole = whole_counts(counts)
-    first = torch.binomial(whole, torch.full_like(whole, 0.5), generator=generator)
     parts = [
         SparseCounts(counts.starts, counts.words, part, counts.n_words)
-        for part in (first, whole - first)
+        for part in cut_counts(whole_counts(counts.counts), generator=generator)
     ]
     both = torch.nonzero((parts[0].lengths > 0) & (parts[1].lengths > 0))[:, 0]
     return parts[0].rows(both), parts[1].rows(both)
