@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -287,8 +288,10 @@ def interrupt_update(monkeypatch, number):
 def test_the_same_command_goes_on_after_an_interrupt(
     docboltz, corpus, tmp_path, monkeypatch, recipe, update
 ):
-    """Of 20 updates by contrastive divergence, and with "full" 20 of matching after them."""
+    """Of 20 updates by contrastive divergence, and in the trial of "full" 20 of matching."""
     command = ("fit", corpus, "--recipe", recipe, *SMALL)
+    few = replace(RECIPES["full"]["validation"], fewest=10)
+    monkeypatch.setitem(RECIPES["full"], "validation", few)
     with monkeypatch.context() as patch:
         interrupt_update(patch, update)
         stopped = docboltz(*command, "--out", tmp_path / "model")

@@ -9,7 +9,12 @@ from docboltz.training.finetune import Finetuning
 from docboltz.training.pretrain import Pretraining
 
 TINY = Training(
-    {"pretraining": Pretraining(updates=20), "finetuning": None, "validation": None},
+    {
+        "pretraining": Pretraining(updates=20),
+        "finetuning": None,
+        "matching": None,
+        "validation": None,
+    },
     {"updates": 20},
     {"sweeps": 10, "inference_sweeps": 5, "particles": 5, "moves": 1},
 )

@@ -14,7 +14,6 @@ from docboltz.cli.topic_shares import show_shares
 from docboltz.errors import InvalidParameter, require, shown
 from docboltz.files import require_apart
 from docboltz.settings import whole_number
-from docboltz.topic_verbs import MOST_TOPICS
 
 if TYPE_CHECKING:
     from docboltz.text_model import TextModel
@@ -93,6 +92,8 @@ def topics(model: Path, json: bool, out: Path | None, **given: Any) -> None:
 
 def _finer_and_broader(tree: TopicTree) -> str:
     """How to see other topics than those that are shown by themselves."""
+    from docboltz.topic_verbs import MOST_TOPICS  # help does not wait for NumPy
+
     number = min(3 * tree.n_topics, MOST_TOPICS)
     more = f"Finer topics: --number {number}, or any other number; they are kept."
     broader = len(tree.of_level(0))
