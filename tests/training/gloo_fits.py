@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from pathlib import Path
@@ -97,3 +98,4 @@ def main(rank: int, size: int, folder: Path) -> None:
 
 if __name__ == "__main__":
     main(int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3]))
+    os._exit(0)  # threads of gloo are at times still there when the interpreter ends, which aborts
