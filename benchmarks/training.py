@@ -26,10 +26,11 @@ from docboltz.model.parameters import Parameters
 from docboltz.sampling.words import sample_words
 from docboltz.training.documents import Documents, size_in_memory
 from docboltz.training.finetune import Finetuning, MaximumLikelihood
+from docboltz.training.plans import CHUNK
 from docboltz.training.pretrain import ContrastiveDivergence, Pretraining
 from docboltz.training.recipes import RECIPES
 from docboltz.training.run import fast_products
-from docboltz.training.trainer import CHUNK, Phase, Trainer
+from docboltz.training.trainer import Phase, Trainer
 
 BATCH = 128
 LATENT_WORDS = FixedLatentWords(100)

@@ -17,10 +17,10 @@ from scipy import stats
 from torch import Tensor
 
 from docboltz import kernels
-from docboltz.kernels import Seeds
 from docboltz.model import exact
 from docboltz.model.counts import SparseCounts
 from docboltz.model.latent_words import FixedLatentWords
+from docboltz.randomness import Seeds
 from docboltz.sampling.chains import gibbs_sweep
 from docboltz.training.documents import Batch, Documents
 from docboltz.training.pretrain import weighted_topics

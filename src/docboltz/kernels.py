@@ -14,6 +14,8 @@ from typing import ParamSpec, TypeVar
 import torch
 from torch import Tensor
 
+from docboltz.randomness import Random, seeds_of
+
 try:
     import triton
 
@@ -43,40 +45,6 @@ def _on_its_device(launch: Callable[P, T]) -> Callable[P, T]:
         return launch(*args, **kwargs)
 
     return wrapper
-
-
-class Seeds:
-    """Random numbers for the kernels of one update: one seed, on the device, and a counter.
-
-    Passed where a torch.Generator would be; plain torch operations draw from `generator`, and so
-    does the seed where none is given.
-    """
-
-    def __init__(self, generator: torch.Generator, seed: Tensor | None = None) -> None:
-        self.generator = generator
-        if seed is None:
-            low, high = -(2**63), 2**63 - 1
-            seed = torch.randint(low, high, (1,), generator=generator, device=generator.device)
-        self.seed, self._calls = seed, 0
-
-    def call(self) -> int:
-        """A number no other kernel of the update gets."""
-        self._calls += 1
-        return self._calls
-
-
-Random = torch.Generator | Seeds
-"""Where random numbers come from."""
-
-
-def seeds_of(random: Random) -> Seeds:
-    """Seeds for a kernel."""
-    return random if isinstance(random, Seeds) else Seeds(random)
-
-
-def generator_of(random: Random) -> torch.Generator:
-    """The generator for an operation of torch."""
-    return random.generator if isinstance(random, Seeds) else random
 
 
 @_on_its_device

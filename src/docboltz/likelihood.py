@@ -19,11 +19,11 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from docboltz.kernels import Random
 from docboltz.model import exact
 from docboltz.model.conditionals import free_energy, log_word_weight, mean_field, topic_input
 from docboltz.model.counts import SparseCounts, times
 from docboltz.model.parameters import Parameters
+from docboltz.randomness import Random
 from docboltz.sampling.posterior import sum_over_topics
 
 Method = Literal["exact", "bound", "importance"]

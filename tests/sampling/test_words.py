@@ -139,7 +139,7 @@ def test_rows_need_not_be_normalised() -> None:
 def test_edges_of_the_unit_interval_stay_in_their_document(monkeypatch: pytest.MonkeyPatch) -> None:
     """A uniform of 1 − 2⁻⁵³ added to document 1,000 rounds up to 1,001."""
     extremes = torch.tensor([0.0, 1 - 2**-53], dtype=torch.float64)
-    monkeypatch.setattr(torch, "rand", lambda n, **_: extremes.repeat(n // 2))
+    monkeypatch.setattr(torch, "rand", lambda shape, **_: extremes.repeat(shape[0], shape[1] // 2))
     n = torch.full((1500,), 2)
     drawn = sample_words(torch.ones(1500, 4) / 4, n, generator=generator())
     assert drawn.words.view(-1, 2).tolist() == [[0, 3]] * 1500

@@ -11,6 +11,7 @@ from torch import Tensor
 from docboltz.model.latent_words import FixedLatentWords, LatentWords
 from docboltz.model.parameters import Parameters
 from docboltz.progress import Update, progress_bar
+from docboltz.randomness import Random
 from docboltz.training.documents import Batch, Documents
 from tests.conftest import random_parameters
 from tests.model.test_conditionals import sparse
@@ -84,7 +85,10 @@ class Drift:
     def variant(self, update: int) -> int:
         return update
 
-    def gradients(self, batch: Batch, variant: int, generator: torch.Generator) -> list[Tensor]:
+    def prepare(self, batch: Batch, variant: int, generator: Random) -> None:
+        pass
+
+    def gradients(self, batch: Batch, variant: int, generator: Random) -> list[Tensor]:
         slope = self._slope(variant)
         return [torch.full_like(leaf, slope) for leaf in self._leaves]
 

@@ -19,7 +19,8 @@ from docboltz.model.latent_words import FixedLatentWords
 from docboltz.training import run as runs
 from docboltz.training.batches import StreamedBatches, batches_of, most_entries
 from docboltz.training.documents import Documents, Shuffle, size_in_memory
-from docboltz.training.trainer import CHUNK, Phase, Trainer
+from docboltz.training.plans import CHUNK
+from docboltz.training.trainer import Phase, Trainer
 from tests.conftest import random_counts
 from tests.estimator.test_checkpoints import assert_same_bits, stop_after
 from tests.model.test_conditionals import sparse

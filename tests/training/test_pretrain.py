@@ -11,8 +11,9 @@ from torch import Tensor
 from docboltz.errors import InvalidParameter
 from docboltz.model import exact
 from docboltz.model.conditionals import fast_topic_mean, word_mean
-from docboltz.model.counts import lengths
+from docboltz.model.counts import SparseCounts, dense, lengths
 from docboltz.model.parameters import Parameters
+from docboltz.scratch import Scratch
 from docboltz.training.documents import Batch
 from docboltz.training.pretrain import (
     ContrastiveDivergence,
@@ -136,15 +137,27 @@ def test_a_dense_batch_is_a_sparse_one() -> None:
     """A device with kernels picks dense batches: the same draws, the same sides."""
     p, counts = random_parameters(3, 5, scale=0.5), random_counts(6, 5)
     sparse = batch_of(counts, torch.full((6,), 2.0).double())
-    dense = Batch(sparse.shares.dense(), sparse.n, sparse.d)
-    sides = zip(
-        contrast(p, sparse, steps=3, generator=seeded()),
-        contrast(p, dense, steps=3, generator=seeded()),
-        strict=True,
-    )
-    for one, other in sides:
-        torch.testing.assert_close(one.shares, other.shares)
+    spread = Batch(sparse.shares.dense(), sparse.n, sparse.d)
+    sides = [contrast(p, batch, steps=3, generator=seeded()) for batch in (sparse, spread)]
+    for one, other in zip(*sides, strict=True):
+        torch.testing.assert_close(dense(one.shares), dense(other.shares))
         torch.testing.assert_close(one.topics, other.topics)
+    found, expected = (contrast_gradients(data, model, data.topics / 6) for data, model in sides)
+    torch.testing.assert_close(found, expected)
+
+
+def test_sparse_and_dense_sides_have_the_same_gradients() -> None:
+    """Sparse ones are spread out together, and multiplied once."""
+    p, counts = random_parameters(3, 5, scale=0.5), random_counts(6, 5)
+    data, model = contrast(p, batch_of(counts, torch.ones(6).double()), steps=2, generator=seeded())
+    assert isinstance(data.shares, SparseCounts)
+    assert isinstance(model.shares, SparseCounts)
+    weighted = data.topics / 6
+    x, y = data.shares.dense(), model.shares.dense()
+    expected = [x.T @ weighted - y.T @ model.topics / 6, x.mean(0) - y.mean(0)]
+    for scratch in (None, filled := Scratch(), filled):
+        found = contrast_gradients(data, model, weighted, scratch)
+        torch.testing.assert_close(found, expected)
 
 
 def test_documents_of_fractional_length_are_reconstructed_in_whole_words() -> None:
@@ -153,7 +166,7 @@ def test_documents_of_fractional_length_are_reconstructed_in_whole_words() -> No
     counts = torch.tensor([[1.3, 1.3, 0, 0], [0, 0, 0.2, 0]]).double().repeat(50, 1)
     batch = batch_of(counts, torch.zeros(100).double())
     _, model = contrast(p, batch, steps=2, generator=seeded())
-    drawn = model.shares * torch.tensor([3.0, 1.0]).double().repeat(50)[:, None]
+    drawn = dense(model.shares) * torch.tensor([3.0, 1.0]).double().repeat(50)[:, None]
     torch.testing.assert_close(drawn, drawn.round())
     assert {3.0, 1.0} == set(drawn.sum(1).round().tolist())
 

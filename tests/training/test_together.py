@@ -19,6 +19,7 @@ from docboltz.model import exact
 from docboltz.model.counts import lengths
 from docboltz.model.latent_words import FixedLatentWords, LatentWordsUpTo
 from docboltz.model.parameters import Parameters
+from docboltz.randomness import Random
 from docboltz.training import run as runs
 from docboltz.training.documents import Batch, Documents
 from docboltz.training.finetune import MaximumLikelihood, data_statistics
@@ -96,7 +97,7 @@ class Positive(Drift):
         self._model = small_parameters(3, 5, scale=0.5)
         return super().begin(p, documents, generator)
 
-    def gradients(self, batch: Batch, variant: int, generator: torch.Generator) -> list[Tensor]:
+    def gradients(self, batch: Batch, variant: int, generator: Random) -> list[Tensor]:
         data, _ = data_statistics(self._model, batch, steps=3, generator=generator)
         return [data.W.T, data.b]
 

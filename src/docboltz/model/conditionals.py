@@ -17,6 +17,7 @@ from torch.nn.functional import softplus
 from docboltz import kernels
 from docboltz.model.counts import SparseCounts, lengths, times
 from docboltz.model.parameters import Parameters
+from docboltz.scratch import Scratch
 
 Counts = Tensor | SparseCounts
 
@@ -40,14 +41,21 @@ def topic_mean(p: Parameters, counts: Counts) -> Tensor:
     return torch.sigmoid(topic_input(p, counts))
 
 
-def word_logits(p: Parameters, topics: Tensor) -> Tensor:
+def word_logits(p: Parameters, topics: Tensor, scratch: Scratch | None = None) -> Tensor:
     """b_k + Σ_j W_jk h_j, a word's log-probability up to a constant.  Eq. (4).  (B, K)."""
-    return torch.addmm(p.b, topics, p.W)
+    if scratch is None:
+        return torch.addmm(p.b, topics, p.W)
+    logits = scratch("logits", (len(topics), p.n_words), topics, p.W.dtype)
+    return torch.mm(topics, p.W, out=logits).add_(p.b)
 
 
-def softmax(logits: Tensor) -> Tensor:
+def softmax(logits: Tensor, scratch: Scratch | None = None) -> Tensor:
     """exp(logit_k) / Σ_k exp(logit_k) for each row.  (B, K)."""
-    return kernels.softmax(logits) if kernels.available(logits) else torch.softmax(logits, 1)
+    if kernels.available(logits):
+        return kernels.softmax(logits)
+    if scratch is None:
+        return torch.softmax(logits, 1)
+    return torch.softmax(logits, 1, out=scratch("softmax", logits.shape, logits, logits.dtype))
 
 
 def word_mean(p: Parameters, topics: Tensor) -> Tensor:

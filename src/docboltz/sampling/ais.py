@@ -15,9 +15,9 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from docboltz.kernels import Random
 from docboltz.model.conditionals import log_word_weight
 from docboltz.model.parameters import Parameters
+from docboltz.randomness import Random
 from docboltz.sampling.annealing import LogPartition, effective_share
 from docboltz.sampling.chains import gibbs_sweep, sample_topics
 

@@ -27,9 +27,9 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from docboltz.kernels import Random, generator_of
 from docboltz.model.conditionals import log_word_weight
 from docboltz.model.parameters import Parameters
+from docboltz.randomness import Random, generator_of, uniform
 from docboltz.sampling.chains import gibbs_sweep, sample_topics
 from docboltz.sampling.modes import Survey, log_sums_by
 
@@ -300,8 +300,7 @@ def _move(
     length = torch.full((len(topics),), float(n), dtype=p.W.dtype, device=p.W.device)
     proposed, _ = gibbs_sweep(p, topics, length, generator=generator)
     g_proposed = log_word_weight(p, proposed).double().view(g.shape)
-    uniform = torch.rand(g.shape, dtype=g.dtype, device=g.device, generator=generator_of(generator))
-    take = uniform < ((d - n) * (g_proposed - g)).exp()
+    take = uniform(g.shape, like=g, random=generator) < ((d - n) * (g_proposed - g)).exp()
     rows = take.view(-1, 1)
     moved = torch.where(rows, proposed, topics), torch.where(take, g_proposed, g)
     return *moved, take.double().mean()
@@ -321,8 +320,7 @@ def effective_share(log_weight: Tensor) -> Tensor:
 def resampled(log_weight: Tensor, poor: Tensor, generator: Random) -> Tensor:
     """Which particles go on: systematic resampling of the poor replicas.  (R, P)."""
     R, P = log_weight.shape
-    g = generator_of(generator)
-    start = torch.rand((R, 1), dtype=log_weight.dtype, device=log_weight.device, generator=g)
+    start = uniform((R, 1), like=log_weight, random=generator)
     points = (torch.arange(P, device=log_weight.device) + start) / P
     cumulative = torch.softmax(log_weight, 1).cumsum(1)
     cumulative = cumulative / cumulative[:, -1:]

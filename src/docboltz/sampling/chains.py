@@ -10,19 +10,17 @@ import torch
 from torch import Tensor
 
 from docboltz import kernels
-from docboltz.kernels import Random
 from docboltz.model.conditionals import Counts, word_logits, word_mean
 from docboltz.model.counts import SparseCounts, times
 from docboltz.model.parameters import Parameters
+from docboltz.randomness import Random, uniform
 from docboltz.sampling.words import sample_word_shares, sample_words
 
 
 def sample_topics(mean: Tensor, *, generator: Random) -> Tensor:
     """h_j ~ Bernoulli(mean_j), as floats: same shape as `mean`."""
     # torch.bernoulli aborts the whole CUDA context on NaN; here a diverging run can say so itself.
-    g = kernels.generator_of(generator)
-    uniform = torch.rand(mean.shape, dtype=mean.dtype, device=mean.device, generator=g)
-    return uniform.lt_(mean)  # in place: no booleans on the way
+    return uniform(mean.shape, like=mean, random=generator).lt_(mean)  # no booleans on the way
 
 
 def draw_topics(

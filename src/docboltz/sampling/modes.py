@@ -20,9 +20,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from docboltz.kernels import Random, generator_of
 from docboltz.model.conditionals import log_word_weight, word_mean
 from docboltz.model.parameters import Parameters
+from docboltz.randomness import Random, generator_of, uniform
 from docboltz.sampling.chains import sample_topics
 
 BLOCK_ENTRIES = 2**24
@@ -201,7 +201,7 @@ def _surroundings(
 
     def draw(n: int) -> Tensor:
         # As many draws of each mode as its share says, give or take one: systematic sampling.
-        start = torch.rand(1, dtype=share.dtype, device=share.device, generator=generator)
+        start = uniform((1,), like=share, random=generator)
         steps = (torch.arange(n, device=share.device) + start) / n
         which = torch.searchsorted(share.cumsum(0), steps).clamp_max(len(share) - 1)
         return sample_topics(mean[which], generator=generator)

@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from docboltz.kernels import Random, generator_of
 from docboltz.model.conditionals import log_word_weight, word_logits
 from docboltz.model.parameters import Parameters
+from docboltz.randomness import Random, uniform
 from docboltz.sampling.annealing import exact_log_zeta_1
 from docboltz.sampling.chains import draw_topics, sample_topics
 from docboltz.sampling.modes import find_modes, mode_bound
@@ -144,9 +144,9 @@ def visit_modes(
     steps = torch.cat([(d[:1] - 1) * g[:1], (g[1:] + g[:-1]) / 2 * d.diff()])
     log_zeta = exact_log_zeta_1(p) + steps.cumsum(0)  # (R,)
     share = GUESTS * torch.sigmoid(torch.logsumexp(weight, 1) - log_zeta)
-    uniform = torch.rand(share.shape, dtype=share.dtype, device=d.device, generator=generator)
+    drawn = uniform(share.shape, like=share, random=generator)
     mode = torch.multinomial(torch.softmax(weight, 1), 1, generator=generator)[:, 0]
-    proposed, guest = sample_topics(modes[mode], generator=generator), uniform < share
+    proposed, guest = sample_topics(modes[mode], generator=generator), drawn < share
     visited = replace(home, topics=torch.where(guest[:, None], proposed, topics), guest=guest)
     return visited, topics
 
@@ -160,8 +160,7 @@ def _exchanged(d: Tensor, g: Tensor, parity: int, generator: Random) -> tuple[Te
     pairs = (R - first) // 2
     low, high = d[first : first + 2 * pairs].view(pairs, 2).unbind(1)
     g_low, g_high = g[first : first + 2 * pairs].view(pairs, 2).unbind(1)
-    uniform = torch.rand(pairs, dtype=d.dtype, device=d.device, generator=generator_of(generator))
-    swap = uniform < ((low - high) * (g_high - g_low)).exp()
+    swap = uniform((pairs,), like=d, random=generator) < ((low - high) * (g_high - g_low)).exp()
     order = torch.arange(R, device=d.device)
     step = swap.long()
     order[first : first + 2 * pairs].view(pairs, 2).add_(torch.stack([step, -step], 1))

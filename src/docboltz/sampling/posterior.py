@@ -19,10 +19,10 @@ import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from docboltz.kernels import Random, generator_of
 from docboltz.model.conditionals import word_logits
 from docboltz.model.counts import times
 from docboltz.model.parameters import Parameters
+from docboltz.randomness import Random, uniform
 from docboltz.sampling.annealing import RESAMPLE_BELOW, effective_share, log_mean, resampled
 from docboltz.sampling.chains import sample_topics
 from docboltz.sampling.words import sample_word_shares
@@ -107,8 +107,7 @@ def _move(
     proposed = sample_topics(torch.sigmoid(theta + message), generator=generator)
     new_logits = word_logits(p, proposed)
     new_g = (torch.logsumexp(new_logits, 1) + proposed @ p.a).double().view(g.shape)
-    uniform = torch.rand(g.shape, dtype=g.dtype, device=g.device, generator=generator_of(generator))
-    take = uniform < ((m - n) * (new_g - g)).exp()
+    take = uniform(g.shape, like=g, random=generator) < ((m - n) * (new_g - g)).exp()
     rows = take.view(-1, 1)
     return (
         torch.where(rows, proposed, topics),

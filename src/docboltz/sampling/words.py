@@ -8,16 +8,18 @@ would get a wrong probability, or none.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections import deque
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import torch
 from torch import Tensor
 
 from docboltz import kernels
-from docboltz.kernels import Random
-from docboltz.model.conditionals import Counts
+from docboltz.model.conditionals import Counts, softmax
 from docboltz.model.counts import SparseCounts
+from docboltz.randomness import Random, generator_of, uniform
+from docboltz.scratch import Scratch
 
 FEW = 1000
 """Words of a document that are not worth counting: to draw them costs little."""
@@ -35,11 +37,13 @@ class DrawPlan:
     """Whole numbers, 0 included: (B,), integers."""
     dtype: torch.dtype
     """Of counts and shares."""
+    _ready: deque[Tensor] = field(default_factory=deque)
+    """Random places for the next draws, worked out beforehand."""
 
     @cached_property
     def owner(self) -> Tensor:
         """The document of each draw: (ΣN,)."""
-        return torch.repeat_interleave(torch.arange(len(self.n), device=self.n.device), self.n)
+        return torch.repeat_interleave(self.n)
 
     @cached_property
     def starts(self) -> Tensor:
@@ -47,38 +51,52 @@ class DrawPlan:
         return torch.cat([self.n.new_zeros(1), self.n.cumsum(0)])
 
     @cached_property
-    def below_next(self) -> Tensor:
-        """The largest number below that of the next document: (ΣN,), float64."""
-        first = self.owner.double()
-        return torch.nextafter(first + 1, first)
+    def first(self) -> Tensor:
+        """The number of each document, where the draws' intervals begin: (B, 1), float64."""
+        return torch.arange(len(self.n), device=self.n.device, dtype=torch.float64)[:, None]
 
     @cached_property
     def shares(self) -> Tensor:
         """1/N for each draw: (ΣN,)."""
-        return (1 / self.n.to(self.dtype))[self.owner]
+        return self.n.to(self.dtype).reciprocal().index_select(0, self.owner)
 
-    def draw(self, probabilities: Tensor, *, generator: torch.Generator) -> SparseCounts:
+    def made(self, draws: int, *, generator: Random) -> None:
+        """Work everything out beforehand, and random numbers for so many draws."""
+        _ = self.starts, self.shares
+        self._ready.extend(self._targets(draws, generator).unbind())
+
+    def _targets(self, draws: int, generator: Random) -> Tensor:
+        """Random places, document i's in [i, i + 1): (draws, ΣN), float64."""
+        drawn = uniform((draws, len(self.owner)), like=self.first, random=generator)
+        # i + uniform may round up to i + 1, where the next document begins: stay below it.
+        return drawn.mul_(1 - len(self.n) * 2.0**-51).add_(self.owner)
+
+    def draw(
+        self,
+        probabilities: Tensor,
+        *,
+        generator: Random,
+        counts: Tensor | None = None,
+        scratch: Scratch | None = None,
+    ) -> SparseCounts:
         """Draw n_i words for document i from row i of `probabilities` (B, K), exactly multinomial.
 
-        One entry of count 1 each, in the order they are drawn.
+        One entry each, in the order they are drawn, of count 1 or as `counts` (ΣN,) say.
         """
-        B, K = probabilities.shape
-        ladder = probabilities.cumsum(1, dtype=torch.float64)
+        K, room = probabilities.shape[1], scratch or Scratch()
+        ladder = room("ladder", probabilities.shape, probabilities, torch.float64)
+        torch.cumsum(ladder.copy_(probabilities), 1, out=ladder)
         # One increasing sequence for the whole batch: document i owns the interval [i, i + 1).
-        document = torch.arange(B, device=self.n.device, dtype=torch.float64)
-        ladder.div_(ladder[:, -1:].clone()).add_(document[:, None])
-        target = torch.rand(
-            len(self.owner), dtype=torch.float64, device=self.n.device, generator=generator
-        )
-        # owner + uniform may round up to owner + 1, where the next document begins: stay below it.
-        torch.minimum(target.add_(self.owner), self.below_next, out=target)
+        ladder.div_(ladder[:, -1:].clone()).add_(self.first)
+        target = self._ready.popleft() if self._ready else self._targets(1, generator)[0]
         words = torch.searchsorted(ladder.view(-1), target, right=True).sub_(self.owner, alpha=K)
+        if counts is None:
+            counts = torch.ones((), dtype=self.dtype, device=words.device).expand(len(words))
         # Clamped because NaN, in a run that diverges, would point anywhere.
-        ones = torch.ones((), dtype=self.dtype, device=words.device).expand(len(words))
-        return SparseCounts(self.starts, words.clamp_(0, K - 1), ones, K, self.owner)
+        return SparseCounts(self.starts, words.clamp_(0, K - 1), counts, K, self.owner)
 
 
-def sample_words(probabilities: Tensor, n: Tensor, *, generator: torch.Generator) -> SparseCounts:
+def sample_words(probabilities: Tensor, n: Tensor, *, generator: Random) -> SparseCounts:
     """Draw n_i words for document i from row i of `probabilities` (B, K), exactly multinomial.
 
     Rows need not sum to 1; `n` (B,) are whole numbers, 0 included. A word of probability 0 is never
@@ -87,7 +105,7 @@ def sample_words(probabilities: Tensor, n: Tensor, *, generator: torch.Generator
     return DrawPlan(n.long(), probabilities.dtype).draw(probabilities, generator=generator)
 
 
-def sample_word_counts(probabilities: Tensor, n: Tensor, *, generator: torch.Generator) -> Tensor:
+def sample_word_counts(probabilities: Tensor, n: Tensor, *, generator: Random) -> Tensor:
     """How often each word is among n_i draws from row i of `probabilities`: (B, K), float64.
 
     As `sample_words`, exactly multinomial, at a cost that hardly grows with n. Independent Poisson
@@ -100,13 +118,18 @@ def sample_word_counts(probabilities: Tensor, n: Tensor, *, generator: torch.Gen
     p = p / p.sum(1, keepdim=True)
     mean = (n - MARGIN * n.sqrt()).clamp_min(0)  # (B,)
     # NaN, in a run that diverges, is left to the draws one by one.
-    counts = torch.poisson((mean[:, None] * p).nan_to_num(0.0), generator=generator)
+    counts = torch.poisson((mean[:, None] * p).nan_to_num(0.0), generator=generator_of(generator))
     counts[counts.sum(1) > n] = 0
     return counts + sample_words(p, n - counts.sum(1), generator=generator).dense()
 
 
 def sample_word_shares(
-    logits: Tensor, n: Tensor, *, generator: Random, plan: DrawPlan | None = None
+    logits: Tensor,
+    n: Tensor,
+    *,
+    generator: Random,
+    plan: DrawPlan | None = None,
+    scratch: Scratch | None = None,
 ) -> Counts:
     """Draw n_i ≥ 1 words for document i from softmax of row i of `logits` (B, K), as shares x/n.
 
@@ -115,12 +138,11 @@ def sample_word_shares(
     """
     if kernels.available(logits):
         return kernels.draw_word_shares(logits, n, generator)
-    g, probabilities = kernels.generator_of(generator), torch.softmax(logits, 1)
+    probabilities = softmax(logits, scratch)
     plan = plan or plan_of(n, logits.shape[1], logits.dtype)
     if plan is not None:
-        drawn = plan.draw(probabilities, generator=g)
-        return replace(drawn, counts=plan.shares)
-    counts = sample_word_counts(probabilities, n, generator=g)
+        return plan.draw(probabilities, generator=generator, counts=plan.shares, scratch=scratch)
+    counts = sample_word_counts(probabilities, n, generator=generator)
     return (counts / counts.sum(1, keepdim=True)).to(logits.dtype)
 
 

@@ -1,7 +1,5 @@
 """Minibatches for the updates to come: of counts on the device, or streamed from the host.
 
-On a CPU documents are picked a chunk of updates at a time: in fewer and larger operations.
-
 Streamed counts are gathered a chunk of updates at a time, by a thread, while the device still
 computes on the last chunk, and copied by a stream of their own. Each chunk lies in one half of
 buffers whose addresses never change, so that CUDA graphs can read them; the other half is filled
@@ -43,27 +41,7 @@ def batches_of(documents: Documents, batch_size: int, seed: int, *, at_once: int
     shuffle = Shuffle(len(documents), documents.part_of_batch(batch_size), seed)
     if documents.streamed:
         return StreamedBatches(documents, shuffle, at_once)
-    if documents.device.type == "cpu":
-        return ChunkBatches(documents, shuffle)
     return ResidentBatches(documents, shuffle)
-
-
-class ChunkBatches:
-    """Documents of a chunk of updates are picked together, and cut into batches."""
-
-    def __init__(self, documents: Documents, shuffle: Shuffle) -> None:
-        self.size, self._documents, self._shuffle = shuffle.size, documents, shuffle
-
-    def stage(self, first: int, updates: int) -> Tensor:
-        """Pick the documents of these updates: (updates, size) places among them."""
-        order = self._shuffle(first, updates)
-        self._chunk = self._documents.pick(order.view(-1))
-        return torch.arange(order.numel()).view(order.shape)
-
-    def pick(self, index: Tensor) -> Batch:
-        """Take the documents of staged indices (size,), which follow each other."""
-        begin = int(index[0])
-        return self._chunk.slice(begin, begin + self.size)
 
 
 class ResidentBatches:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 
 import torch
 from torch import Tensor
@@ -12,6 +12,7 @@ from docboltz import kernels
 from docboltz.model.conditionals import Counts
 from docboltz.model.counts import SparseCounts, word_totals
 from docboltz.model.latent_words import LatentWords
+from docboltz.sampling.words import DrawPlan, plan_of
 from docboltz.training.together import ALONE, Alone
 
 MOST_OF_DEVICE = 0.5
@@ -30,6 +31,18 @@ class Batch:
     """N, words of each document: (B,)."""
     d: Tensor
     """D = N + M, with its latent words: (B,)."""
+
+    @cached_property
+    def whole(self) -> Tensor:
+        """N as whole numbers of at least 1 (those of tf-idf are none), or where a kernel draws
+        words, which rounds itself, N: (B,)."""
+        return self.n if kernels.available(self.n) else self.n.round().clamp_min(1)
+
+    @cached_property
+    def plan(self) -> DrawPlan | None:
+        """Where as many words lie as the documents have, if they are drawn one by one."""
+        x = self.shares
+        return plan_of(self.whole, x.shape[1] if isinstance(x, Tensor) else x.n_words, self.n.dtype)
 
     def slice(self, begin: int, end: int) -> Batch:
         """The documents begin, begin + 1, …, end − 1, without a copy of them."""

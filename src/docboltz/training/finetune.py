@@ -18,10 +18,10 @@ import torch
 from torch import Tensor
 
 from docboltz.errors import is_number, is_whole, require
-from docboltz.kernels import Random
 from docboltz.model.conditionals import word_logits, word_mean
 from docboltz.model.counts import dense, times
 from docboltz.model.parameters import Gradient, Parameters
+from docboltz.randomness import Random
 from docboltz.sampling.chains import draw_topics, gibbs_sweep, sample_topics
 from docboltz.sampling.pool import (
     ChainPool,
@@ -174,6 +174,9 @@ class MaximumLikelihood:
     def variant(self, update: int) -> int:
         """Which rungs the first sweep exchanges: not the pairs of the last one before it."""
         return update * self.settings.sweeps % 2
+
+    def prepare(self, batch: Batch, variant: int, generator: Random) -> None:
+        """Nothing is worth it."""
 
     def gradients(self, batch: Batch, variant: int, generator: Random) -> list[Tensor]:
         """Statistics of the data less those of the model, for Wᵀ, b and row means; moves chains."""

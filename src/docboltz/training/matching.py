@@ -23,13 +23,12 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from docboltz import kernels
 from docboltz.errors import is_number, is_whole, require
-from docboltz.kernels import Random
 from docboltz.model.conditionals import Counts, softmax, word_logits
 from docboltz.model.counts import SparseCounts, cut_counts, lengths, spread, whole_counts
 from docboltz.model.latent_words import LatentWords
 from docboltz.model.parameters import Parameters
+from docboltz.randomness import Random, generator_of
 from docboltz.sampling.chains import topic_mean_of_shares
 from docboltz.settings import ShortRepr
 from docboltz.training.documents import Batch, Documents
@@ -117,6 +116,9 @@ class HalvesMatching:
         """All updates are made of the same operations."""
         return 0
 
+    def prepare(self, batch: Batch, variant: int, generator: Random) -> None:
+        """Nothing is worth it."""
+
     def gradients(self, batch: Batch, variant: int, generator: Random) -> list[Tensor]:
         """Cut the documents in two, and climb for Wᵀ and b."""
         pair = cut(batch, self._latent_words, generator=generator)
@@ -164,7 +166,7 @@ class Pair(NamedTuple):
 def cut(batch: Batch, latent_words: LatentWords, *, generator: Random) -> Pair:
     """Give each occurrence of a word to one of two halves by a fair coin."""
     counts = whole(batch)
-    parts = cut_counts(_values(counts), generator=kernels.generator_of(generator))
+    parts = cut_counts(_values(counts), generator=generator_of(generator))
     one, other = (_with_values(counts, part) for part in parts)
     both = ((lengths(one) > 0) & (lengths(other) > 0)).to(batch.n.dtype)
     return Pair(

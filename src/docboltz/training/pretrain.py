@@ -18,14 +18,16 @@ from torch import Tensor
 
 from docboltz import kernels
 from docboltz.errors import is_number, is_whole, require
-from docboltz.kernels import Random
 from docboltz.model.conditionals import Counts, softmax, word_logits
-from docboltz.model.counts import dense
+from docboltz.model.counts import SparseCounts, dense
 from docboltz.model.parameters import Parameters
+from docboltz.randomness import Random
 from docboltz.sampling.chains import draw_topics, topic_mean_of_shares
-from docboltz.sampling.words import plan_of, sample_word_shares
+from docboltz.sampling.words import sample_word_shares
+from docboltz.scratch import Scratch
 from docboltz.settings import ShortRepr
 from docboltz.training.documents import Batch, Documents
+from docboltz.training.drawn import Drawn
 from docboltz.training.optimizers import Momentum
 from docboltz.training.schedules import decayed_rate, gibbs_steps, updates_of
 
@@ -133,6 +135,7 @@ class ContrastiveDivergence:
 
     def __init__(self, settings: Pretraining) -> None:
         self._follow(settings)
+        self._scratch = Scratch()
         self.refresh_every = sys.maxsize  # never
 
     def _follow(self, settings: Pretraining) -> None:
@@ -159,10 +162,20 @@ class ContrastiveDivergence:
         s = self.settings
         return gibbs_steps(update, every=s.more_steps_every, maximum=s.max_steps)
 
+    def prepare(self, batch: Batch, variant: int, generator: Random) -> None:
+        """Draw random numbers; work out where words are drawn, and where the documents' lie."""
+        if isinstance(generator, Drawn):
+            generator.ahead(variant, (len(batch.n), self._p.n_topics), batch.n.dtype)
+        if isinstance(batch.shares, SparseCounts):
+            _ = batch.shares.flat
+        if variant > 1 and (plan := batch.plan) is not None:
+            plan.made(variant, generator=generator)
+
     def gradients(self, batch: Batch, variant: int, generator: Random) -> list[Tensor]:
         """Contrastive divergence and the pull towards sparsity, for Wᵀ and b."""
         s = self.settings
-        data, model = contrast(self._p, batch, steps=variant, generator=generator)
+        scratch = None if kernels.available(batch.n) else self._scratch
+        data, model = contrast(self._p, batch, steps=variant, generator=generator, scratch=scratch)
         activity = None
         if s.sparsity and self._documents.together.size > 1:  # the pull is not linear in it
             activity = data.topics.mean(0)
@@ -170,7 +183,7 @@ class ContrastiveDivergence:
         weighted = weighted_topics(
             data.topics, s.sparsity or 0, target=s.sparsity_target, activity=activity
         )
-        return contrast_gradients(data, model, weighted)
+        return contrast_gradients(data, model, weighted, scratch)
 
     def refresh(self, generator: torch.Generator) -> None:
         """Nothing is kept that could grow stale."""
@@ -197,44 +210,65 @@ class ContrastiveDivergence:
 class Side:
     """One side of the contrast: words as shares (B, K), and means of the topics (B, F)."""
 
-    shares: Tensor
+    shares: Counts
     topics: Tensor
 
 
-def contrast(p: Parameters, batch: Batch, *, steps: int, generator: Random) -> tuple[Side, Side]:
+def contrast(
+    p: Parameters,
+    batch: Batch,
+    *,
+    steps: int,
+    generator: Random,
+    scratch: Scratch | None = None,
+) -> tuple[Side, Side]:
     """The documents with their topics, and both after so many Gibbs steps from there.
 
     One step reconstructs a document as its word probabilities; more steps sample words, or the
     chain would settle in an average of texts instead of a text. No document is empty.
     """
     data_topics, topics = draw_topics(p, batch.shares, batch.d, generator=generator)
-    whole = batch.n
-    if steps > 1 and not kernels.available(whole):  # the kernel rounds itself
-        whole = whole.round().clamp_min(1)  # a fractional length (tf-idf) draws whole words
-    plan = plan_of(whole, p.n_words, p.W.dtype) if steps > 1 else None
+    plan = batch.plan if steps > 1 else None
     for step in range(1, steps + 1):
-        logits = word_logits(p, topics)  # (B, K)
+        logits = word_logits(p, topics, scratch)  # (B, K)
         if steps == 1:
-            words: Counts = softmax(logits)
+            words: Counts = softmax(logits, scratch)
         else:
-            words = sample_word_shares(logits, whole, generator=generator, plan=plan)
+            words = sample_word_shares(
+                logits, batch.whole, generator=generator, plan=plan, scratch=scratch
+            )
         if step < steps:
             _, topics = draw_topics(p, words, batch.d, generator=generator)
     model_topics = topic_mean_of_shares(p, words, batch.d)
-    return Side(dense(batch.shares), data_topics), Side(dense(words), model_topics)
+    return Side(batch.shares, data_topics), Side(words, model_topics)
 
 
-def contrast_gradients(data: Side, model: Side, weighted: Tensor) -> list[Tensor]:
+def contrast_gradients(
+    data: Side, model: Side, weighted: Tensor, scratch: Scratch | None = None
+) -> list[Tensor]:
     """⟨h x̄ᵀ⟩ on the data less ⟨h x̄ᵀ⟩ on the model, averaged over B documents, and the same for b.
 
     Wᵀ's is (K, F), as Wᵀ lies in memory. `weighted` are the topics of the data divided by B, or
     what takes their place.
     """
-    W = data.shares.T @ weighted
-    W.addmm_(model.shares.T, model.topics, alpha=-1 / len(weighted))
+    x, y, B = data.shares, model.shares, len(weighted)
+    if isinstance(x, SparseCounts) and isinstance(y, SparseCounts):
+        both = difference(x, y, scratch or Scratch())
+        topics = torch.cat([weighted, model.topics / B])
+        return [both.T @ topics, both.sum(0).div_(B)]
+    x, y = dense(x), dense(y)
+    W = (x.T @ weighted).addmm_(y.T, model.topics, alpha=-1 / B)
     if kernels.available(W):
-        return [W, kernels.mean_difference(data.shares, model.shares)]
-    return [W, data.shares.mean(0) - model.shares.mean(0)]
+        return [W, kernels.mean_difference(x, y)]
+    return [W, x.mean(0) - y.mean(0)]
+
+
+def difference(x: SparseCounts, y: SparseCounts, scratch: Scratch) -> Tensor:
+    """x above −y, spread out: (2B, K)."""
+    both = scratch("difference", (len(x) + len(y), x.n_words), x.counts, x.counts.dtype).zero_()
+    both[: len(x)].view(-1).index_add_(0, x.flat, x.counts)
+    both[len(x) :].view(-1).index_add_(0, y.flat, y.counts, alpha=-1)
+    return both
 
 
 def weighted_topics(

@@ -21,7 +21,8 @@ from docboltz.errors import CheckpointWarning, DocboltzError, TrainingDiverged, 
 from docboltz.model.parameters import Parameters
 from docboltz.progress import Update
 from docboltz.training.documents import Documents
-from docboltz.training.trainer import CHUNK, OWN, Phase, Trainer
+from docboltz.training.plans import CHUNK, one_thread_ahead
+from docboltz.training.trainer import OWN, Phase, Trainer
 from docboltz.training.validation import HeldOut
 
 LOOK = 100
@@ -71,7 +72,8 @@ class Run:
         all, at the end of a chunk of updates. Training that diverges ends in TrainingDiverged, with
         the parameters of the last look.
         """
-        with _asked_to_stop() as asked, fast_products(self.parameters.W.device):
+        device = self.parameters.W.device
+        with _asked_to_stop() as asked, fast_products(device), one_thread_ahead(device):
             try:
                 for number in range(self._number, len(self._phases)):
                     with show(self._phases[number].name) as progress:

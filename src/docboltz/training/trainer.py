@@ -10,15 +10,12 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from docboltz import kernels
-from docboltz.kernels import Random, Seeds
 from docboltz.model.parameters import Parameters
-from docboltz.training.batches import batches_of
+from docboltz.randomness import Random
 from docboltz.training.documents import Batch, Documents
 from docboltz.training.graphs import Replay
+from docboltz.training.plans import Plan, plan_updates, seed_of_update
 
-CHUNK = 20
-"""Updates that are planned at once."""
 AT_ONCE = 5
 """Updates of one variant that are replayed at once: from one replay to the next there is a gap."""
 
@@ -58,6 +55,9 @@ class Phase(Protocol):
     def variant(self, update: int) -> Hashable:
         """Updates of one variant are made of the same operations."""
 
+    def prepare(self, batch: Batch, variant: Any, generator: Random) -> None:
+        """Work out beforehand what of an update takes no parameters; a thread may do it."""
+
     def gradients(self, batch: Batch, variant: Any, generator: Random) -> list[Tensor]:
         """Where to go, for all the optimiser moves; the mean of all workers' is what counts."""
 
@@ -91,34 +91,30 @@ class Trainer:
         device = p.W.device
         seed = documents.together.seed(seed)
         self.generator = torch.Generator(device).manual_seed(seed)
-        self._batches = batches_of(documents, phase.batch_size, seed, at_once=CHUNK)
         self._optimizer = phase.begin(p, documents, self.generator)
         # A copy as large as W, for phases that average.
         self._average = p.copy() if phase.average_from < first + phase.updates else p
-        # The plan of a chunk, where a replayed update can see it, and the place in it. A row is an
-        # update's documents, seed, rate and share of the average: the last two are bits of floats,
-        # so that one small kernel fetches all.
-        columns = self._batches.size + 1 + 2 * p.W.element_size() // 8
-        self._plan = torch.zeros((CHUNK, columns), dtype=torch.long, device=device)
-        self._place = torch.zeros(1, dtype=torch.long, device=device)
         self._seed = seed
-        self._replay = Replay(self.generator, {**self.tensors(), "place": self._place})
+        self._plan = self._planned()
+        self._replay = Replay(self.generator, self.tensors() | self._plan.tensors())
         # NCCL's sums can be recorded under conditions that we could not try: workers do without.
         self._replay.possible &= documents.together.size == 1
+
+    def _planned(self) -> Plan:
+        return plan_updates(
+            self.phase,
+            self.documents,
+            first=self._first,
+            seed=self._seed,
+            dtype=self.parameters.W.dtype,
+            generator=self.generator,
+        )
 
     def advance(self, updates: int, stop: Callable[[], bool] = lambda: False) -> None:
         """Make so many updates, at most CHUNK, or fewer if asked to stop."""
         numbers = range(self.update, self.update + updates)
         first = self.phase.average_from
-        order = self._batches.stage(self.update - self._first, updates)
-        seeds = torch.tensor([[seed_of_update(self._seed, t)] for t in numbers])
-        rates = torch.tensor(
-            [[self.phase.rate(t), 1 / max(t - first + 1, 1)] for t in numbers],
-            dtype=self.parameters.W.dtype,
-        )
-        plan = torch.cat([order, seeds, rates.view(torch.long)], 1)
-        self._plan[:updates] = plan.to(self._plan.device)
-        self._place.zero_()
+        self._plan.stage(self.update, updates)
         for (variant, averaging), alike in groupby(
             numbers, key=lambda t: (self.phase.variant(t), t >= first)
         ):
@@ -138,7 +134,7 @@ class Trainer:
         """Let the phase refresh itself, with random numbers that are a function of the update."""
         if self.update % self.phase.refresh_every == 0:
             seed = seed_of_update(self._seed + 1, self.update)
-            generator = torch.Generator(self._plan.device).manual_seed(seed)
+            generator = torch.Generator(self.generator.device).manual_seed(seed)
             self.phase.refresh(generator)
 
     def _steps(self, updates: int, variant: Any, averaging: bool) -> None:
@@ -147,19 +143,13 @@ class Trainer:
 
     def _step(self, variant: Any, averaging: bool) -> None:
         """One update, on tensors alone."""
-        size = self._batches.size
-        row = self._plan.index_select(0, self._place)[0]
-        index, seed = row[:size], row[size : size + 1]
-        rate, share = row[size + 1 :].view(self.parameters.W.dtype)
-        on_device = kernels.available(index)
-        random: Random = Seeds(self.generator, seed) if on_device else self.generator
-        gradients = self.phase.gradients(self._batches.pick(index), variant, random)
+        batch, random, rate, share = self._plan.next()
+        gradients = self.phase.gradients(batch, variant, random)
         self._optimizer.step(self._averaged(gradients), rate)
         self.phase.correct()
         if averaging:
             self._average.W.lerp_(self.parameters.W, share)
             self._average.b.lerp_(self.parameters.b, share)
-        self._place.add_(1)
 
     def _averaged(self, gradients: list[Tensor]) -> list[Tensor]:
         """The mean of all workers' gradients, exchanged as one tensor."""
@@ -184,9 +174,10 @@ class Trainer:
 
     def watch(self) -> dict[str, float]:
         """What there is to see of the phase now."""
-        batch = self.documents.pick(torch.arange(self._batches.size, device=self._plan.device))
+        device = self.generator.device
+        batch = self.documents.pick(torch.arange(self._plan.size, device=device))
         # Random numbers of its own: to look must not change what follows.
-        generator = torch.Generator(self._plan.device).manual_seed(self.update)
+        generator = torch.Generator(device).manual_seed(self.update)
         seen = self.phase.watch(batch, self.update, generator)
         if self.documents.together.size > 1:
             mean = torch.tensor(list(seen.values()), dtype=torch.float64) * self.documents.share
@@ -209,13 +200,3 @@ class Trainer:
             own |= {"average.W": average.W.T, "average.b": average.b}
         parts = ((OWN, self.phase.tensors()), ("optimizer", self._optimizer.tensors()))
         return own | {f"{part}.{name}": t for part, held in parts for name, t in held.items()}
-
-
-def seed_of_update(seed: int, update: int) -> int:
-    """The key of an update's random numbers on a GPU: no two updates of a run share one.
-
-    >>> seed_of_update(3, 1) == seed_of_update(3, 1) != seed_of_update(3, 2)
-    True
-    """
-    golden = 0x9E3779B97F4A7C15  # odd, so that 2^64 updates have keys of their own
-    return (seed + golden * update) % 2**64 - 2**63

@@ -1,0 +1,245 @@
+"""What the updates to come need beside the model: documents, random numbers, rates.
+
+On a device a plan lies in tensors at fixed addresses, so that replayed updates can read it. On a
+CPU with cores enough a thread makes the next updates ready while others are computed: it takes off
+their way what only one core can do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any, NamedTuple, Protocol
+
+import torch
+from torch import Tensor
+
+from docboltz import kernels
+from docboltz.randomness import Random, Seeds
+from docboltz.training.batches import batches_of
+from docboltz.training.documents import Batch, Documents, Shuffle
+from docboltz.training.drawn import Drawn
+
+CHUNK = 20
+"""Updates that are planned at once."""
+ENOUGH_THREADS = 4
+"""Threads of torch's from which on one of them makes the next updates ready."""
+
+
+class Step(NamedTuple):
+    """What one update needs."""
+
+    batch: Batch
+    random: Random
+    rate: Tensor
+    """The learning rate: a tensor without axes."""
+    share: Tensor
+    """Its part of the average of parameters: a tensor without axes."""
+
+
+class Schedule(Protocol):
+    """What a plan has to know of a phase."""
+
+    updates: int
+    batch_size: int
+    average_from: int
+
+    def rate(self, update: int) -> float:
+        """The learning rate of an update."""
+
+    def variant(self, update: int) -> Hashable:
+        """Updates of one variant are made of the same operations."""
+
+    def prepare(self, batch: Batch, variant: Any, generator: Random) -> None:
+        """Work out beforehand what takes no parameters."""
+
+
+class Plan(Protocol):
+    """The updates to come."""
+
+    size: int
+    """Documents of a batch."""
+
+    def stage(self, first: int, updates: int) -> None:
+        """Make the updates first, first + 1, … ready, at most CHUNK."""
+
+    def next(self) -> Step:
+        """The next of them."""
+
+    def tensors(self) -> dict[str, Tensor]:
+        """What `next` changes."""
+
+
+def plan_updates(
+    schedule: Schedule,
+    documents: Documents,
+    *,
+    first: int,
+    seed: int,
+    dtype: torch.dtype,
+    generator: torch.Generator,
+) -> Plan:
+    """Plan the updates of a phase from the first one on, with rates of this type."""
+    if documents.device.type == "cpu" and not documents.streamed:
+        return HostPlan(schedule, documents, first, seed, dtype)
+    return DevicePlan(schedule, documents, first, seed, dtype, generator)
+
+
+class HostPlan:
+    """Steps of a chunk of updates, made while those before are computed where there are threads
+    enough, and else when they are asked for: the steps are the same."""
+
+    def __init__(
+        self,
+        schedule: Schedule,
+        documents: Documents,
+        first: int,
+        seed: int,
+        dtype: torch.dtype,
+    ) -> None:
+        self._schedule, self._documents = schedule, documents
+        self._first, self._seed, self._dtype = first, seed, dtype
+        self._shuffle = Shuffle(len(documents), documents.part_of_batch(schedule.batch_size), seed)
+        self.size = self._shuffle.size
+        self._thread: ThreadPoolExecutor | None = None
+        self._ahead: tuple[range, Future[list[Step]]] | None = None
+        self._left = iter(list[Step]())
+
+    def stage(self, first: int, updates: int) -> None:
+        """Have these updates ready, and the next ones made meanwhile."""
+        now = range(first, first + updates)
+        if torch.get_num_threads() < ENOUGH_THREADS - 1:
+            self._left = iter(self._make(now))
+            return
+        self._thread = self._thread or thread_of_its_own()
+        if self._ahead is None or self._ahead[0] != now:
+            self._ahead = now, self._thread.submit(self._make, now)
+        self._left = iter(self._ahead[1].result())
+        after = range(now.stop, min(now.stop + updates, self._first + self._schedule.updates))
+        self._ahead = after, self._thread.submit(self._make, after)
+
+    def next(self) -> Step:
+        """The next of them."""
+        return next(self._left)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """None."""
+        return {}
+
+    def _make(self, updates: range) -> list[Step]:
+        """Steps of these updates."""
+        if not updates:
+            return []
+        order = self._shuffle(updates.start - self._first, len(updates))
+        chunk = self._documents.pick(order.view(-1))  # in fewer and larger operations
+        steps = []
+        for i, rates in enumerate(rates_of(self._schedule, updates, self._dtype)):
+            t = updates[i]
+            batch = chunk.slice(i * self.size, (i + 1) * self.size)
+            random = Drawn(seed_of_update(self._seed, t), self._documents.device)
+            self._schedule.prepare(batch, self._schedule.variant(t), random)
+            steps.append(Step(batch, random, *rates.unbind()))
+        return steps
+
+
+class DevicePlan:
+    """A row for each update: its documents, seed, rate and share of the average.
+
+    The last two are bits of floats, so that one small kernel fetches all.
+    """
+
+    def __init__(
+        self,
+        schedule: Schedule,
+        documents: Documents,
+        first: int,
+        seed: int,
+        dtype: torch.dtype,
+        generator: torch.Generator,
+    ) -> None:
+        self._schedule, self._documents, self._generator = schedule, documents, generator
+        self._first, self._seed, self._dtype = first, seed, dtype
+        self._batches = batches_of(documents, schedule.batch_size, seed, at_once=CHUNK)
+        self.size, device = self._batches.size, documents.device
+        columns = self.size + 1 + 2 * dtype.itemsize // 8
+        self._rows = torch.zeros((CHUNK, columns), dtype=torch.long, device=device)
+        self._place = torch.zeros(1, dtype=torch.long, device=device)
+        self._update = first
+
+    def stage(self, first: int, updates: int) -> None:
+        """Write the rows of these updates."""
+        numbers = range(first, first + updates)
+        order = self._batches.stage(first - self._first, updates)
+        seeds = torch.tensor([[seed_of_update(self._seed, t)] for t in numbers])
+        rates = rates_of(self._schedule, numbers, self._dtype)
+        rows = torch.cat([order, seeds, rates.view(torch.long)], 1)
+        self._rows[:updates] = rows.to(self._rows.device)
+        self._place.zero_()
+        self._update = first
+
+    def next(self) -> Step:
+        """Fetch the next row, by operations on tensors alone."""
+        row = self._rows.index_select(0, self._place)[0]
+        index, seed = row[: self.size], row[self.size : self.size + 1]
+        rate, share = row[self.size + 1 :].view(self._dtype)
+        batch, random = self._batches.pick(index), self._random(seed)
+        if isinstance(random, Drawn):  # or else it is recorded, and the update no number
+            self._schedule.prepare(batch, self._schedule.variant(self._update), random)
+        self._place.add_(1)
+        self._update += 1
+        return Step(batch, random, rate, share)
+
+    def _random(self, seed: Tensor) -> Random:
+        if kernels.available(seed):
+            return Seeds(self._generator, seed)
+        return Drawn(int(seed), self._documents.device)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """The place in the rows."""
+        return {"place": self._place}
+
+
+@contextmanager
+def one_thread_ahead(device: torch.device) -> Iterator[None]:
+    """Leave one of enough threads to what makes updates ready."""
+    threads = torch.get_num_threads()
+    leave = device.type == "cpu" and threads >= ENOUGH_THREADS
+    if leave:
+        torch.set_num_threads(threads - 1)
+    try:
+        yield
+    finally:
+        if leave:
+            torch.set_num_threads(threads)
+
+
+def thread_of_its_own() -> ThreadPoolExecutor:
+    """A thread whose operations of torch keep to it.
+
+    With a team of OpenMP's for it too there would be more threads than cores, and then all of them
+    sleep whenever they wait.
+    """
+    threads = torch.get_num_threads()
+    thread = ThreadPoolExecutor(1, thread_name_prefix="docboltz-plan")
+    thread.submit(torch.set_num_threads, 1).result()
+    thread.submit(torch.get_num_threads).result()  # a thread takes the last number said, once
+    torch.set_num_threads(threads)
+    return thread
+
+
+def rates_of(schedule: Schedule, updates: range, dtype: torch.dtype) -> Tensor:
+    """Rate and share of the average of each update: (updates, 2)."""
+    begin = schedule.average_from
+    rates = [[schedule.rate(t), 1 / max(t - begin + 1, 1)] for t in updates]
+    return torch.tensor(rates, dtype=dtype)
+
+
+def seed_of_update(seed: int, update: int) -> int:
+    """The key of an update's random numbers: no two updates of a run share one.
+
+    >>> seed_of_update(3, 1) == seed_of_update(3, 1) != seed_of_update(3, 2)
+    True
+    """
+    golden = 0x9E3779B97F4A7C15  # odd, so that 2^64 updates have keys of their own
+    return (seed + golden * update) % 2**64 - 2**63
