@@ -13,6 +13,7 @@ from docboltz.evaluation.topic_words import pairwise_npmi
 from docboltz.topics import naming
 from docboltz.topics.naming import (
     LEAST_TOGETHER,
+    ROUNDS,
     choose_words,
     name_of,
     same_stem,
@@ -74,11 +75,17 @@ def test_scores_are_multiplied_by_the_mean_npmi_with_the_other_words():
     found = scores_together(scores, presence)
     npmi = pairwise_npmi((presence.T @ presence).toarray(), presence.shape[0])
     for own, row in zip(found, scores, strict=True):
-        for i in range(len(row)):
-            others = [j for j in range(len(row)) if row[j] > 0 and j != i]
-            beside = sum(row[j] * npmi[i, j] for j in others) / sum(row[j] for j in others)
-            factor = max(beside, LEAST_TOGETHER) if row[i] > 0 else LEAST_TOGETHER
-            assert own[i] == pytest.approx(row[i] * factor)
+        positive = [i for i in range(len(row)) if row[i] > 0]
+        weight = {i: row[i] for i in positive}
+        for _ in range(ROUNDS):  # by their scores, then by what these have become
+            beside = {
+                i: sum(weight[j] * npmi[i, j] for j in positive if j != i)
+                / sum(weight[j] for j in positive if j != i)
+                for i in positive
+            }
+            weight = {i: row[i] * max(beside[i], LEAST_TOGETHER) for i in positive}
+        for i, score in enumerate(row):
+            assert own[i] == pytest.approx(weight.get(i, score * LEAST_TOGETHER))
 
 
 def test_a_word_that_meets_no_other_comes_last_and_is_not_lost():

@@ -36,8 +36,10 @@ two: a fifth of both, or all of one and a twenty-fifth of the other. "Health car
 as "space" has in "space shuttle", the phrase would hide the broader word."""
 DEPTH = 3
 """A phrase is shown if both its words are among the topic's DEPTH × k best."""
-AMONG = 60
+AMONG = 200
 """The best words of a topic that should meet each other."""
+ROUNDS = 2
+"""How often they are weighed: first by their scores, then by what has come of these."""
 LEAST_TOGETHER = 0.01
 """What the score of a word that does not is multiplied by: it comes last, but is not lost."""
 MEETINGS_IN = 50_000
@@ -88,9 +90,11 @@ def scores_of_counts(
 def scores_together(scores: NDArray[np.float64], presence: csr_array) -> NDArray[np.float64]:
     """`word_scores` (T, K), each times how much the word goes together with its topic's best words.
 
-    That is its NPMI with the others of the best, in the mean by their scores. What tells a topic
-    from others is not always what it is about: of a newsgroup on religion the names of those who
-    write most, of short texts words that came in two or three. The words of a subject meet.
+    That is its NPMI with the others of the best, in the mean by their weights: their scores at
+    first, and then what these have become, so that words count by those that go together. What
+    tells a topic from others is not always what it is about: of a newsgroup on religion the names
+    of those who write most, of short texts words that came in two or three. The words of a subject
+    meet.
 
     >>> presence = csr_array([[1, 1, 0], [1, 1, 0], [1, 1, 0], [0, 0, 1], [0, 0, 0], [0, 0, 0]])
     >>> scores_together(np.array([[0.4, 0.3, 0.5]]), presence).argmin(1)
@@ -105,9 +109,11 @@ def scores_together(scores: NDArray[np.float64], presence: csr_array) -> NDArray
         words = columns[:, best].astype(np.float64)
         npmi = pairwise_npmi((words.T @ words).toarray(), some.shape[0])
         np.fill_diagonal(npmi, 0)
-        others = np.maximum(row[best].sum() - row[best], 1e-12)
-        beside = npmi @ row[best] / others
-        found[topic, best] = row[best] * np.maximum(beside, LEAST_TOGETHER)
+        weight = row[best]
+        for _ in range(ROUNDS):
+            beside = npmi @ weight / np.maximum(weight.sum() - weight, 1e-12)
+            weight = row[best] * np.maximum(beside, LEAST_TOGETHER)
+        found[topic, best] = weight
     return found
 
 
