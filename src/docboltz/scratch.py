@@ -17,6 +17,6 @@ class Scratch:
     ) -> Tensor:
         """A tensor of this shape and type, where `like` is, with anything in it."""
         held = self._held.get(name)
-        if held is None or held.shape != shape or held.dtype != dtype:
+        if held is None or (held.shape, held.dtype, held.device) != (shape, dtype, like.device):
             held = self._held[name] = torch.empty(shape, dtype=dtype, device=like.device)
         return held

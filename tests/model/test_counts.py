@@ -57,3 +57,16 @@ def test_rows_are_spread_over_words_alike_however_documents_are_stored(K: int) -
     expected = counts.T @ rows
     assert torch.equal(spread(counts, rows), expected)
     assert torch.equal(spread(sparse(counts), rows), expected)
+
+
+def test_parts_of_equal_size_are_slices() -> None:
+    dense = random_counts(12, 5)
+    dense[4] = 0
+    whole = sparse(dense)
+    for size in (1, 3, 12):
+        parts = whole.split(size)
+        assert len(parts) == 12 // size
+        for i, part in enumerate(parts):
+            expected = dense[i * size : (i + 1) * size]
+            assert torch.equal(part.dense(), expected)
+            assert torch.equal(part.lengths, expected.sum(1))

@@ -11,7 +11,16 @@ from scipy import stats
 
 from docboltz.model.counts import dense
 from docboltz.sampling import words as words_module
-from docboltz.sampling.words import FEW, sample_word_counts, sample_word_shares, sample_words
+from docboltz.sampling.words import (
+    FEW,
+    draw_plans,
+    plan_of,
+    plans_of,
+    sample_word_counts,
+    sample_word_shares,
+    sample_words,
+)
+from docboltz.training.update_random import UpdateRandom
 
 FAILURE_RATE = 1e-6
 
@@ -187,3 +196,29 @@ def test_shares_are_multinomial(device: str) -> None:
     for i in range(3):
         expected = copies * lengths[i] * probability[i]
         assert_drawn_from(words[:, i].sum(0).numpy(), expected.numpy())
+
+
+def test_plans_of_several_batches_are_those_of_each() -> None:
+    """Also where some have documents so long that words are counted."""
+    n = torch.tensor([3, 0, 2, 5000, 1, 1, 4, 4, 9]).double()
+    found = plans_of(n, 50, torch.float32, 3)
+    assert [plan is None for plan in found] == [False, True, False]
+    for i in (0, 2):
+        one, other = found[i], plan_of(n[3 * i : 3 * i + 3], 50, torch.float32)
+        assert one is not None
+        assert other is not None
+        for name in ("starts", "owner", "shares", "first"):
+            torch.testing.assert_close(getattr(one, name), getattr(other, name), rtol=0, atol=0)
+
+
+def test_places_chosen_beforehand_are_those_chosen_later() -> None:
+    p, n = torch.rand(3, 7, generator=generator()), torch.tensor([4, 1, 9])
+    early, late = (draw_plans(n, 3, torch.float32)[0] for _ in range(2))
+    sources = [UpdateRandom(5, torch.device("cpu")) for _ in range(2)]
+    early.prepare(2, generator=sources[0])
+    for _ in range(3):
+        one, other = (
+            plan.draw(p, generator=source).words
+            for plan, source in zip((early, late), sources, strict=True)
+        )
+        assert torch.equal(one, other)

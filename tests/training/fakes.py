@@ -73,14 +73,11 @@ class Drift:
         self.name, self.updates, self.batch_size = name, updates, batch_size
         self.average_from = updates if average_from is None else average_from
         self.rate, self._slope = rate, slope
-        self.refresh_every, self.refreshed = 3, []
+        self.refresh_every, self.refreshed, self.draws_words = 3, [], False
 
     def begin(self, p: Parameters, documents: Documents, generator: torch.Generator) -> Plain:
         self._leaves = [p.W.T, p.b]
         return Plain(self._leaves)
-
-    def stage(self, update: int) -> int:
-        return 0
 
     def variant(self, update: int) -> int:
         return update

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 
 import pytest
 import torch
@@ -15,28 +16,22 @@ from docboltz.training.plans import HostPlan, Step, one_thread_ahead, plan_updat
 from docboltz.training.pretrain import ContrastiveDivergence, Pretraining
 from tests.conftest import random_counts
 from tests.model.test_conditionals import sparse
-from tests.training.fakes import CPU, seeded, small_parameters
+from tests.training.fakes import CPU, Drift, seeded, small_parameters, unseen
+from tests.training.runs import Saves
+from tests.training.test_going_on import assert_same_end, real_run
+
+AHEAD = pytest.mark.parametrize("ahead", [False, True])
 
 
-@pytest.fixture(params=["asked for", "ahead"])
-def threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Too few threads, and enough of them."""
-    few = request.param == "asked for"
-    monkeypatch.setattr(plans, "ENOUGH_THREADS", torch.get_num_threads() + (2 if few else 0))
-
-
-def enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plans, "ENOUGH_THREADS", torch.get_num_threads())
-
-
-def plan(first: int = 0, updates: int = 40) -> HostPlan:
+def plan(first: int = 0, updates: int = 40, *, ahead: bool = False) -> HostPlan:
     documents = Documents.of(sparse(random_counts(9, 5).float()), FixedLatentWords(2), CPU)
     phase = ContrastiveDivergence(Pretraining(updates=updates, batch_size=4, more_steps_every=3))
     phase.begin(small_parameters(3, 5, dtype=torch.float32), documents, seeded())
     made = plan_updates(
-        phase, documents, first=first, seed=5, dtype=torch.float32, generator=seeded()
+        phase, documents, first=first, seed=5, dtype=torch.float32, n_topics=3, generator=seeded()
     )
     assert isinstance(made, HostPlan)
+    made.ahead = ahead
     return made
 
 
@@ -47,26 +42,16 @@ def numbers(step: Step) -> list[torch.Tensor]:
     return [dense(batch.shares), batch.n, batch.d, rate, share, *drawn]
 
 
-def test_an_update_has_the_same_numbers_however_it_is_reached(threads: None) -> None:
-    straight, other = plan(), plan()
+@AHEAD
+def test_an_update_has_the_same_numbers_however_it_is_reached(ahead: bool) -> None:
+    straight, other = plan(), plan(ahead=ahead)
+    other._at_once = 3
     straight.stage(0, 12)
     expected = [numbers(straight.next()) for _ in range(12)]
     for first, updates in ((0, 4), (4, 4), (8, 4), (2, 5), (7, 1), (0, 12)):
         other.stage(first, updates)
         for t in range(first, first + updates):
             torch.testing.assert_close(numbers(other.next()), expected[t], rtol=0, atol=0)
-
-
-def test_numbers_made_ahead_are_those_made_when_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    slow, fast = plan(), plan()
-    slow.stage(0, 8)
-    enough(monkeypatch)
-    fast.stage(0, 4)
-    found = [numbers(fast.next()) for _ in range(4)]
-    fast.stage(4, 4)
-    found += [numbers(fast.next()) for _ in range(4)]
-    expected = [numbers(slow.next()) for _ in range(8)]
-    torch.testing.assert_close(found, expected, rtol=0, atol=0)
 
 
 def test_the_next_updates_are_made_once_by_a_thread_and_none_after_the_last(
@@ -80,16 +65,29 @@ def test_the_next_updates_are_made_once_by_a_thread_and_none_after_the_last(
         return real(self, updates)
 
     monkeypatch.setattr(HostPlan, "_make", make)
-    enough(monkeypatch)
-    ahead = plan(first=3, updates=6)
-    for first in (3, 6):
-        ahead.stage(first, 3)
-    assert ahead._ahead[1].result() == []
-    assert made == [[3, 4, 5], [6, 7, 8], []]
+    ahead = plan(first=3, updates=6, ahead=True)
+    ahead._at_once = 3
+    for first, updates in ((3, 4), (7, 2)):
+        ahead.stage(first, updates)
+        for _ in range(updates):
+            ahead.next()
+    assert ahead._ahead is None
+    assert made == [[3, 4, 5], [6, 7, 8]]
 
 
+def test_of_long_documents_and_large_models_fewer_updates_are_made_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert plan()._at_once == plans.CHUNK
+    monkeypatch.setattr(plans, "MOST_NUMBERS", 100)
+    assert 1 < plan()._at_once < plans.CHUNK
+    monkeypatch.setattr(plans, "MOST_NUMBERS", 1)
+    assert plan()._at_once == 1
+
+
+@AHEAD
 def test_an_error_while_updates_are_made_ready_is_raised(
-    threads: None, monkeypatch: pytest.MonkeyPatch
+    ahead: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A file that cannot be read, say."""
 
@@ -98,19 +96,75 @@ def test_an_error_while_updates_are_made_ready_is_raised(
 
     monkeypatch.setattr(Documents, "pick", broken)
     with pytest.raises(OSError, match="the disk is gone"):
-        plan().stage(0, 4)
+        plan(ahead=ahead).next()
 
 
-def test_one_of_enough_threads_is_left_free_while_training() -> None:
-    before = torch.get_num_threads()
+def test_one_of_enough_threads_is_ahead_where_that_is_worth_it() -> None:
+    before, enough = torch.get_num_threads(), plans.ENOUGH_THREADS
+    drawing, other = ContrastiveDivergence(Pretraining()), Drift()
     try:
-        for threads, expected in ((2, 2), (plans.ENOUGH_THREADS, plans.ENOUGH_THREADS - 1)):
+        for threads, phase, ahead in (
+            (enough - 1, drawing, False),
+            (enough, drawing, True),
+            (enough, other, False),
+        ):
             torch.set_num_threads(threads)
-            with one_thread_ahead(CPU):
-                assert torch.get_num_threads() == expected
+            made = plan()
+            with one_thread_ahead(made, phase):
+                assert made.ahead == ahead
+                assert torch.get_num_threads() == threads - ahead
             assert torch.get_num_threads() == threads
+            assert not made.ahead
     finally:
         torch.set_num_threads(before)
+
+
+def test_a_run_in_another_thread_leaves_the_number_of_threads_alone() -> None:
+    found: list[bool] = []
+
+    def look() -> None:
+        torch.set_num_threads(plans.ENOUGH_THREADS)
+        made = plan()
+        with one_thread_ahead(made, ContrastiveDivergence(Pretraining())):
+            found.append(made.ahead)
+
+    before = torch.get_num_threads()
+    thread = threading.Thread(target=look)
+    thread.start()
+    thread.join()
+    torch.set_num_threads(before)
+    assert found == [False]
+
+
+@pytest.mark.parametrize("stop", [None, (0, 13), (1, 3)], ids=str)
+def test_a_run_with_a_thread_ahead_ends_in_the_same_bits(
+    stop: tuple[int, int] | None,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
+) -> None:
+    """All phases; also when it was stopped in the middle, without the thread."""
+    request.addfinalizer(partial(torch.set_num_threads, torch.get_num_threads()))
+    torch.set_num_threads(1)
+    whole, saves = real_run(), Saves()
+    whole.go(unseen)
+    resumed = real_run()
+    if stop:
+        with pytest.raises(KeyboardInterrupt):
+            real_run(stop=stop, save=saves).go(unseen)
+        resumed.restore(*saves[0])
+    made: list[str] = []
+    real = HostPlan._make
+    monkeypatch.setattr(plans, "ENOUGH_THREADS", 2)
+    monkeypatch.setattr(
+        HostPlan,
+        "_make",
+        lambda self, updates: made.append(threading.current_thread().name) or real(self, updates),
+    )
+    torch.set_num_threads(2)  # one of them ahead: as many compute as before
+    resumed.go(unseen)
+    assert_same_end(whole, resumed)
+    ahead = any(name.startswith("docboltz-plan") for name in made)
+    assert ahead == (stop != (1, 3)), "pretraining is over there"
 
 
 def test_the_thread_that_is_ahead_computes_alone_and_leaves_others_theirs() -> None:

@@ -101,7 +101,7 @@ def tune(
         )
         print_text(f"\nBest by {found.by}: {n_units} units{fewest}; {n_latent} latent words")
         if found.by == "halves":
-            print_text("For broad subjects take fewer units, for fine ones more: texts do not tell.")
+            print_text("For broad subjects take fewer units, for fine ones more.")
         print_text(f"Use it: {command}")
     if found.interrupted:
         raise KeyboardInterrupt("the best is that of the models tried until then.")

@@ -83,6 +83,18 @@ class SparseCounts:
             self.starts[begin : end + 1] - first, words, counts, self.n_words, owner
         )
 
+    def split(self, size: int) -> list[SparseCounts]:
+        """So many documents each, one part after the other, without copying their entries."""
+        sizes = self.starts.diff().view(-1, size)
+        totals = sizes.sum(1).tolist()
+        starts = torch.nn.functional.pad(sizes.cumsum(1, dtype=sizes.dtype), (1, 0)).unbind()
+        owners = self.owners.remainder(size)
+        parts = (torch.split(t, totals) for t in (self.words, self.counts, owners))
+        return [
+            SparseCounts(begin, words, counts, self.n_words, owner)
+            for begin, words, counts, owner in zip(starts, *parts, strict=True)
+        ]
+
     def shares(self) -> SparseCounts:
         """x̄ = x/N: words as shares of their document. No document may be empty."""
         owner = self.owners

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -33,43 +32,27 @@ class DrawPlan:
     """Where n_i draws for each document i lie. Documents of a Gibbs chain keep their lengths, so
     one plan serves all its steps."""
 
-    n: Tensor
-    """Whole numbers, 0 included: (B,), integers."""
-    dtype: torch.dtype
-    """Of counts and shares."""
+    starts: Tensor
+    """Where each document's draws begin, and the end of the last one's: (B + 1,) integers."""
+    owner: Tensor
+    """The document of each draw: (ΣN,) integers."""
+    shares: Tensor
+    """1/N for each draw: (ΣN,)."""
+    first: Tensor
+    """The number of each document, where the interval of its draws begins: (B, 1), float64."""
     _ready: deque[Tensor] = field(default_factory=deque)
-    """Random places for the next draws, worked out beforehand."""
+    """Random places for the next draws."""
 
-    @cached_property
-    def owner(self) -> Tensor:
-        """The document of each draw: (ΣN,)."""
-        return torch.repeat_interleave(self.n)
+    def prepare(self, draws: int, *, generator: Random) -> None:
+        """Choose the random places of so many draws now."""
+        self._ready.extend(self._places(draws, generator).unbind())
 
-    @cached_property
-    def starts(self) -> Tensor:
-        """Where each document's draws begin, and the end of the last one's: (B + 1,)."""
-        return torch.cat([self.n.new_zeros(1), self.n.cumsum(0)])
-
-    @cached_property
-    def first(self) -> Tensor:
-        """The number of each document, where the draws' intervals begin: (B, 1), float64."""
-        return torch.arange(len(self.n), device=self.n.device, dtype=torch.float64)[:, None]
-
-    @cached_property
-    def shares(self) -> Tensor:
-        """1/N for each draw: (ΣN,)."""
-        return self.n.to(self.dtype).reciprocal().index_select(0, self.owner)
-
-    def made(self, draws: int, *, generator: Random) -> None:
-        """Work everything out beforehand, and random numbers for so many draws."""
-        _ = self.starts, self.shares
-        self._ready.extend(self._targets(draws, generator).unbind())
-
-    def _targets(self, draws: int, generator: Random) -> Tensor:
+    def _places(self, draws: int, generator: Random) -> Tensor:
         """Random places, document i's in [i, i + 1): (draws, ΣN), float64."""
         drawn = uniform((draws, len(self.owner)), like=self.first, random=generator)
-        # i + uniform may round up to i + 1, where the next document begins: stay below it.
-        return drawn.mul_(1 - len(self.n) * 2.0**-51).add_(self.owner)
+        # i + uniform may round up to i + 1, where the next document begins: stay below it by more
+        # than the distance of numbers as large as i.
+        return drawn.mul_(1 - len(self.first) * 2.0**-51).add_(self.owner)
 
     def draw(
         self,
@@ -85,15 +68,26 @@ class DrawPlan:
         """
         K, room = probabilities.shape[1], scratch or Scratch()
         ladder = room("ladder", probabilities.shape, probabilities, torch.float64)
-        torch.cumsum(ladder.copy_(probabilities), 1, out=ladder)
+        ladder.copy_(probabilities).cumsum_(1)
         # One increasing sequence for the whole batch: document i owns the interval [i, i + 1).
         ladder.div_(ladder[:, -1:].clone()).add_(self.first)
-        target = self._ready.popleft() if self._ready else self._targets(1, generator)[0]
-        words = torch.searchsorted(ladder.view(-1), target, right=True).sub_(self.owner, alpha=K)
+        places = self._ready.popleft() if self._ready else self._places(1, generator)[0]
+        words = torch.searchsorted(ladder.view(-1), places, right=True).sub_(self.owner, alpha=K)
         if counts is None:
-            counts = torch.ones((), dtype=self.dtype, device=words.device).expand(len(words))
+            counts = probabilities.new_ones(()).expand(len(words))
         # Clamped because NaN, in a run that diverges, would point anywhere.
         return SparseCounts(self.starts, words.clamp_(0, K - 1), counts, K, self.owner)
+
+
+def draw_plans(n: Tensor, size: int, dtype: torch.dtype) -> list[DrawPlan]:
+    """Plans for so many documents each of those whose numbers of draws are the integers `n`."""
+    rows = n.view(len(n) // size, size) if size else n.view(1, 0)
+    totals, owner = rows.sum(1).tolist(), torch.repeat_interleave(n)
+    shares = torch.split(n.to(dtype).reciprocal().index_select(0, owner), totals)
+    starts = torch.nn.functional.pad(rows.cumsum(1), (1, 0)).unbind()
+    owners = torch.split(owner.remainder(max(size, 1)), totals)
+    first = torch.arange(size, device=n.device, dtype=torch.float64)[:, None]
+    return [DrawPlan(*each, first) for each in zip(starts, owners, shares, strict=True)]
 
 
 def sample_words(probabilities: Tensor, n: Tensor, *, generator: Random) -> SparseCounts:
@@ -102,7 +96,8 @@ def sample_words(probabilities: Tensor, n: Tensor, *, generator: Random) -> Spar
     Rows need not sum to 1; `n` (B,) are whole numbers, 0 included. A word of probability 0 is never
     drawn. The draws come back in order, one entry of count 1 each, as a text would have them.
     """
-    return DrawPlan(n.long(), probabilities.dtype).draw(probabilities, generator=generator)
+    plan = draw_plans(n.long(), len(n), probabilities.dtype)[0]
+    return plan.draw(probabilities, generator=generator)
 
 
 def sample_word_counts(probabilities: Tensor, n: Tensor, *, generator: Random) -> Tensor:
@@ -149,5 +144,16 @@ def sample_word_shares(
 def plan_of(n: Tensor, n_words: int, dtype: torch.dtype) -> DrawPlan | None:
     """Where n_i draws lie, or None where a kernel draws, or documents are so long that words are
     better counted."""
-    few = not kernels.available(n) and float(n.double().mean()) <= max(n_words, FEW)
-    return DrawPlan(n.long(), dtype) if few else None
+    if kernels.available(n) or not len(n):
+        return None
+    return plans_of(n, n_words, dtype, len(n))[0]
+
+
+def plans_of(n: Tensor, n_words: int, dtype: torch.dtype, size: int) -> list[DrawPlan | None]:
+    """The same for each of several batches of so many documents."""
+    rows = n.view(len(n) // size, size)
+    short = rows.double().mean(1) <= max(n_words, FEW)
+    if not short.any():
+        return [None] * len(rows)
+    plans = draw_plans((rows * short[:, None]).long().view(-1), size, dtype)
+    return [plan if drawn else None for plan, drawn in zip(plans, short.tolist(), strict=True)]

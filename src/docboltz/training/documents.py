@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import reduce
 
 import torch
 from torch import Tensor
@@ -12,7 +13,8 @@ from docboltz import kernels
 from docboltz.model.conditionals import Counts
 from docboltz.model.counts import SparseCounts, word_totals
 from docboltz.model.latent_words import LatentWords
-from docboltz.sampling.words import DrawPlan, plan_of
+from docboltz.sampling.words import DrawPlan, plans_of
+from docboltz.scratch import Scratch
 from docboltz.training.together import ALONE, Alone
 
 MOST_OF_DEVICE = 0.5
@@ -32,23 +34,25 @@ class Batch:
     d: Tensor
     """D = N + M, with its latent words: (B,)."""
 
-    @cached_property
+    plan: DrawPlan | None = None
+    """Where as many words lie as the documents have, if it was worked out beforehand."""
+    scratch: Scratch | None = None
+    """Memory for what is worked out from them, used by one batch after the other."""
+
+    @property
     def whole(self) -> Tensor:
-        """N as whole numbers of at least 1 (those of tf-idf are none), or where a kernel draws
-        words, which rounds itself, N: (B,)."""
-        return self.n if kernels.available(self.n) else self.n.round().clamp_min(1)
+        """N as whole numbers of at least 1 (those of tf-idf are none): (B,)."""
+        return self.n.round().clamp_min(1)
 
-    @cached_property
-    def plan(self) -> DrawPlan | None:
-        """Where as many words lie as the documents have, if they are drawn one by one."""
+    def split(self, size: int, scratch: Scratch, *, draws: bool) -> list[Batch]:
+        """Batches of so many documents each; with plans, if as many words are to be drawn."""
         x = self.shares
-        return plan_of(self.whole, x.shape[1] if isinstance(x, Tensor) else x.n_words, self.n.dtype)
-
-    def slice(self, begin: int, end: int) -> Batch:
-        """The documents begin, begin + 1, …, end − 1, without a copy of them."""
-        x, own = self.shares, slice(begin, end)
-        shares = x[own] if isinstance(x, Tensor) else x.slice(begin, end)
-        return Batch(shares, self.n[own], self.d[own])
+        plans: Sequence[DrawPlan | None] = [None] * (len(self.n) // size)
+        if draws and not isinstance(x, Tensor):
+            plans = plans_of(self.whole, x.n_words, self.n.dtype, size)
+        shares: Sequence[Counts] = torch.split(x, size) if isinstance(x, Tensor) else x.split(size)
+        n, d = torch.split(self.n, size), torch.split(self.d, size)
+        return [Batch(*each, scratch) for each in zip(shares, n, d, plans, strict=True)]
 
 
 @dataclass(frozen=True)

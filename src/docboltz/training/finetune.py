@@ -122,7 +122,7 @@ class MaximumLikelihood:
         # The average over the last fifth has the likelihood of the last point and a far better
         # behaved partition function.
         self.average_from = 4 * settings.updates // 5
-        self.refresh_every = settings.visit_every
+        self.refresh_every, self.draws_words = settings.visit_every, False
 
     def begin(self, p: Parameters, documents: Documents, generator: torch.Generator) -> Adam:
         """Start the chains and let them find the model's modes."""

@@ -99,7 +99,7 @@ class HalvesMatching:
         self.updates, self.batch_size = settings.updates, settings.batch_size
         kept = settings.averaged > 0
         self.average_from = round((1 - settings.averaged) * self.updates) if kept else sys.maxsize
-        self.refresh_every = sys.maxsize  # never
+        self.refresh_every, self.draws_words = sys.maxsize, False
 
     def begin(self, p: Parameters, documents: Documents, generator: torch.Generator) -> Adam:
         """Nothing is needed but the parameters."""
@@ -237,7 +237,7 @@ def less(shares: Counts, dense: Tensor) -> Tensor:
     """x̄ less what is dense already, which may be overwritten: (B, K)."""
     if isinstance(shares, Tensor):
         return shares - dense
-    place = shares.owners * shares.n_words + shares.words
+    place = shares.flat
     return dense.neg_().view(-1).index_add_(0, place, shares.counts).view(dense.shape)
 
 

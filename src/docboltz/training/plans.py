@@ -7,6 +7,8 @@ their way what only one core can do.
 
 from __future__ import annotations
 
+import threading
+from collections import deque
 from collections.abc import Hashable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -17,13 +19,16 @@ from torch import Tensor
 
 from docboltz import kernels
 from docboltz.randomness import Random, Seeds
+from docboltz.scratch import Scratch
 from docboltz.training.batches import batches_of
-from docboltz.training.documents import Batch, Documents, Shuffle
-from docboltz.training.drawn import Drawn
+from docboltz.training.documents import Batch, Documents, Shuffle, own
+from docboltz.training.update_random import UpdateRandom
 
 CHUNK = 20
 """Updates that are planned at once."""
-ENOUGH_THREADS = 4
+MOST_NUMBERS = 1 << 20
+"""Words of documents and units of the model, for each document, that are made ready at once."""
+ENOUGH_THREADS = 8
 """Threads of torch's from which on one of them makes the next updates ready."""
 
 
@@ -44,6 +49,9 @@ class Schedule(Protocol):
     updates: int
     batch_size: int
     average_from: int
+    """The first update whose parameters go into the average that is kept."""
+    draws_words: bool
+    """Whether updates draw as many words as their documents have."""
 
     def rate(self, update: int) -> float:
         """The learning rate of an update."""
@@ -52,7 +60,7 @@ class Schedule(Protocol):
         """Updates of one variant are made of the same operations."""
 
     def prepare(self, batch: Batch, variant: Any, generator: Random) -> None:
-        """Work out beforehand what takes no parameters."""
+        """Work out beforehand what of an update takes no parameters; a thread may do it."""
 
 
 class Plan(Protocol):
@@ -60,6 +68,8 @@ class Plan(Protocol):
 
     size: int
     """Documents of a batch."""
+    ahead: bool
+    """Whether a thread makes updates ready ahead."""
 
     def stage(self, first: int, updates: int) -> None:
         """Make the updates first, first + 1, … ready, at most CHUNK."""
@@ -78,16 +88,17 @@ def plan_updates(
     first: int,
     seed: int,
     dtype: torch.dtype,
+    n_topics: int,
     generator: torch.Generator,
 ) -> Plan:
     """Plan the updates of a phase from the first one on, with rates of this type."""
     if documents.device.type == "cpu" and not documents.streamed:
-        return HostPlan(schedule, documents, first, seed, dtype)
+        return HostPlan(schedule, documents, first, seed, dtype, n_topics)
     return DevicePlan(schedule, documents, first, seed, dtype, generator)
 
 
 class HostPlan:
-    """Steps of a chunk of updates, made while those before are computed where there are threads
+    """Steps of some updates at a time, made while those before are computed where there are threads
     enough, and else when they are asked for: the steps are the same."""
 
     def __init__(
@@ -97,49 +108,61 @@ class HostPlan:
         first: int,
         seed: int,
         dtype: torch.dtype,
+        n_topics: int,
     ) -> None:
         self._schedule, self._documents = schedule, documents
         self._first, self._seed, self._dtype = first, seed, dtype
         self._shuffle = Shuffle(len(documents), documents.part_of_batch(schedule.batch_size), seed)
         self.size = self._shuffle.size
+        n = own(documents.n, documents.rows)
+        numbers = self.size * (float(n.double().mean()) + n_topics)
+        self._at_once = min(max(1, int(MOST_NUMBERS / numbers)), CHUNK)
+        self.ahead, self._scratch = False, Scratch()
         self._thread: ThreadPoolExecutor | None = None
         self._ahead: tuple[range, Future[list[Step]]] | None = None
-        self._left = iter(list[Step]())
+        self._update, self._ready = first, deque[Step]()
 
     def stage(self, first: int, updates: int) -> None:
-        """Have these updates ready, and the next ones made meanwhile."""
-        now = range(first, first + updates)
-        if torch.get_num_threads() < ENOUGH_THREADS - 1:
-            self._left = iter(self._make(now))
-            return
-        self._thread = self._thread or thread_of_its_own()
-        if self._ahead is None or self._ahead[0] != now:
-            self._ahead = now, self._thread.submit(self._make, now)
-        self._left = iter(self._ahead[1].result())
-        after = range(now.stop, min(now.stop + updates, self._first + self._schedule.updates))
-        self._ahead = after, self._thread.submit(self._make, after)
+        """Go on from there."""
+        if first != self._update:
+            self._update, self._ready = first, deque()
 
     def next(self) -> Step:
         """The next of them."""
-        return next(self._left)
+        if not self._ready:
+            self._ready.extend(self._some(self._update))
+        self._update += 1
+        return self._ready.popleft()
 
     def tensors(self) -> dict[str, Tensor]:
         """None."""
         return {}
 
+    def _some(self, first: int) -> list[Step]:
+        """Steps of the updates first, first + 1, …; has those after them made meanwhile."""
+        now = range(first, first + self._at_once)
+        if not self.ahead:
+            return self._make(now)
+        self._thread = self._thread or thread_of_its_own()
+        if self._ahead is None or self._ahead[0] != now:
+            self._ahead = now, self._thread.submit(self._make, now)
+        steps, self._ahead = self._ahead[1].result(), None
+        if now.stop < self._first + self._schedule.updates:
+            after = range(now.stop, now.stop + self._at_once)
+            self._ahead = after, self._thread.submit(self._make, after)
+        return steps
+
     def _make(self, updates: range) -> list[Step]:
         """Steps of these updates."""
-        if not updates:
-            return []
         order = self._shuffle(updates.start - self._first, len(updates))
         chunk = self._documents.pick(order.view(-1))  # in fewer and larger operations
+        batches = chunk.split(self.size, self._scratch, draws=self._schedule.draws_words)
+        rates = rates_of(self._schedule, updates, self._dtype).view(-1).unbind()
         steps = []
-        for i, rates in enumerate(rates_of(self._schedule, updates, self._dtype)):
-            t = updates[i]
-            batch = chunk.slice(i * self.size, (i + 1) * self.size)
-            random = Drawn(seed_of_update(self._seed, t), self._documents.device)
+        for t, batch, rate, share in zip(updates, batches, rates[::2], rates[1::2], strict=True):
+            random = UpdateRandom(seed_of_update(self._seed, t), self._documents.device)
             self._schedule.prepare(batch, self._schedule.variant(t), random)
-            steps.append(Step(batch, random, *rates.unbind()))
+            steps.append(Step(batch, random, rate, share))
         return steps
 
 
@@ -161,7 +184,7 @@ class DevicePlan:
         self._schedule, self._documents, self._generator = schedule, documents, generator
         self._first, self._seed, self._dtype = first, seed, dtype
         self._batches = batches_of(documents, schedule.batch_size, seed, at_once=CHUNK)
-        self.size, device = self._batches.size, documents.device
+        self.size, self.ahead, device = self._batches.size, False, documents.device
         columns = self.size + 1 + 2 * dtype.itemsize // 8
         self._rows = torch.zeros((CHUNK, columns), dtype=torch.long, device=device)
         self._place = torch.zeros(1, dtype=torch.long, device=device)
@@ -184,7 +207,7 @@ class DevicePlan:
         index, seed = row[: self.size], row[self.size : self.size + 1]
         rate, share = row[self.size + 1 :].view(self._dtype)
         batch, random = self._batches.pick(index), self._random(seed)
-        if isinstance(random, Drawn):  # or else it is recorded, and the update no number
+        if isinstance(random, UpdateRandom):  # or else it is recorded, and the update no number
             self._schedule.prepare(batch, self._schedule.variant(self._update), random)
         self._place.add_(1)
         self._update += 1
@@ -193,7 +216,7 @@ class DevicePlan:
     def _random(self, seed: Tensor) -> Random:
         if kernels.available(seed):
             return Seeds(self._generator, seed)
-        return Drawn(int(seed), self._documents.device)
+        return UpdateRandom(int(seed), self._documents.device)
 
     def tensors(self) -> dict[str, Tensor]:
         """The place in the rows."""
@@ -201,17 +224,24 @@ class DevicePlan:
 
 
 @contextmanager
-def one_thread_ahead(device: torch.device) -> Iterator[None]:
-    """Leave one of enough threads to what makes updates ready."""
+def one_thread_ahead(plan: Plan, schedule: Schedule) -> Iterator[None]:
+    """Let one of torch's threads, if there are enough, make updates ready that take some doing.
+
+    Only from the main thread: torch's number of threads is one for all that begin later.
+    """
     threads = torch.get_num_threads()
-    leave = device.type == "cpu" and threads >= ENOUGH_THREADS
-    if leave:
-        torch.set_num_threads(threads - 1)
+    alone = threading.current_thread() is threading.main_thread()
+    worth_it = isinstance(plan, HostPlan) and schedule.draws_words
+    if not (worth_it and alone and threads >= ENOUGH_THREADS):
+        yield
+        return
+    torch.set_num_threads(threads - 1)
+    plan.ahead = True
     try:
         yield
     finally:
-        if leave:
-            torch.set_num_threads(threads)
+        plan.ahead = False
+        torch.set_num_threads(threads)
 
 
 def thread_of_its_own() -> ThreadPoolExecutor:
@@ -222,9 +252,11 @@ def thread_of_its_own() -> ThreadPoolExecutor:
     """
     threads = torch.get_num_threads()
     thread = ThreadPoolExecutor(1, thread_name_prefix="docboltz-plan")
-    thread.submit(torch.set_num_threads, 1).result()
-    thread.submit(torch.get_num_threads).result()  # a thread takes the last number said, once
-    torch.set_num_threads(threads)
+    try:
+        thread.submit(torch.set_num_threads, 1).result()
+        thread.submit(torch.get_num_threads).result()  # a thread takes the last number said, once
+    finally:
+        torch.set_num_threads(threads)
     return thread
 
 

@@ -23,13 +23,13 @@ from docboltz.model.counts import SparseCounts, dense
 from docboltz.model.parameters import Parameters
 from docboltz.randomness import Random
 from docboltz.sampling.chains import draw_topics, topic_mean_of_shares
-from docboltz.sampling.words import sample_word_shares
+from docboltz.sampling.words import plan_of, sample_word_shares
 from docboltz.scratch import Scratch
 from docboltz.settings import ShortRepr
 from docboltz.training.documents import Batch, Documents
-from docboltz.training.drawn import Drawn
 from docboltz.training.optimizers import Momentum
 from docboltz.training.schedules import decayed_rate, gibbs_steps, updates_of
+from docboltz.training.update_random import UpdateRandom
 
 MOST_DECAY = 5.0
 """Of what is chosen: stronger decay costs accuracy."""
@@ -135,8 +135,8 @@ class ContrastiveDivergence:
 
     def __init__(self, settings: Pretraining) -> None:
         self._follow(settings)
-        self._scratch = Scratch()
         self.refresh_every = sys.maxsize  # never
+        self.draws_words = settings.max_steps > 1
 
     def _follow(self, settings: Pretraining) -> None:
         self.settings = settings
@@ -164,18 +164,17 @@ class ContrastiveDivergence:
 
     def prepare(self, batch: Batch, variant: int, generator: Random) -> None:
         """Draw random numbers; work out where words are drawn, and where the documents' lie."""
-        if isinstance(generator, Drawn):
+        if isinstance(generator, UpdateRandom):
             generator.ahead(variant, (len(batch.n), self._p.n_topics), batch.n.dtype)
         if isinstance(batch.shares, SparseCounts):
             _ = batch.shares.flat
-        if variant > 1 and (plan := batch.plan) is not None:
-            plan.made(variant, generator=generator)
+        if variant > 1 and batch.plan is not None:
+            batch.plan.prepare(variant, generator=generator)
 
     def gradients(self, batch: Batch, variant: int, generator: Random) -> list[Tensor]:
         """Contrastive divergence and the pull towards sparsity, for Wᵀ and b."""
         s = self.settings
-        scratch = None if kernels.available(batch.n) else self._scratch
-        data, model = contrast(self._p, batch, steps=variant, generator=generator, scratch=scratch)
+        data, model = contrast(self._p, batch, steps=variant, generator=generator)
         activity = None
         if s.sparsity and self._documents.together.size > 1:  # the pull is not linear in it
             activity = data.topics.mean(0)
@@ -183,7 +182,7 @@ class ContrastiveDivergence:
         weighted = weighted_topics(
             data.topics, s.sparsity or 0, target=s.sparsity_target, activity=activity
         )
-        return contrast_gradients(data, model, weighted, scratch)
+        return contrast_gradients(data, model, weighted, batch.scratch)
 
     def refresh(self, generator: torch.Generator) -> None:
         """Nothing is kept that could grow stale."""
@@ -214,28 +213,24 @@ class Side:
     topics: Tensor
 
 
-def contrast(
-    p: Parameters,
-    batch: Batch,
-    *,
-    steps: int,
-    generator: Random,
-    scratch: Scratch | None = None,
-) -> tuple[Side, Side]:
+def contrast(p: Parameters, batch: Batch, *, steps: int, generator: Random) -> tuple[Side, Side]:
     """The documents with their topics, and both after so many Gibbs steps from there.
 
     One step reconstructs a document as its word probabilities; more steps sample words, or the
     chain would settle in an average of texts instead of a text. No document is empty.
     """
     data_topics, topics = draw_topics(p, batch.shares, batch.d, generator=generator)
-    plan = batch.plan if steps > 1 else None
+    plan, n = batch.plan, batch.n
+    if steps > 1 and not kernels.available(n) and plan is None:  # the kernel rounds itself
+        n = batch.whole
+        plan = plan_of(n, p.n_words, p.W.dtype)
     for step in range(1, steps + 1):
-        logits = word_logits(p, topics, scratch)  # (B, K)
+        logits = word_logits(p, topics, batch.scratch)  # (B, K)
         if steps == 1:
-            words: Counts = softmax(logits, scratch)
+            words: Counts = softmax(logits, batch.scratch)
         else:
             words = sample_word_shares(
-                logits, batch.whole, generator=generator, plan=plan, scratch=scratch
+                logits, n, generator=generator, plan=plan, scratch=batch.scratch
             )
         if step < steps:
             _, topics = draw_topics(p, words, batch.d, generator=generator)

@@ -21,7 +21,7 @@ from docboltz.errors import CheckpointWarning, DocboltzError, TrainingDiverged, 
 from docboltz.model.parameters import Parameters
 from docboltz.progress import Update
 from docboltz.training.documents import Documents
-from docboltz.training.plans import CHUNK, one_thread_ahead
+from docboltz.training.plans import CHUNK
 from docboltz.training.trainer import OWN, Phase, Trainer
 from docboltz.training.validation import HeldOut
 
@@ -72,15 +72,15 @@ class Run:
         all, at the end of a chunk of updates. Training that diverges ends in TrainingDiverged, with
         the parameters of the last look.
         """
-        device = self.parameters.W.device
-        with _asked_to_stop() as asked, fast_products(device), one_thread_ahead(device):
+        with _asked_to_stop() as asked, fast_products(self.parameters.W.device):
             try:
                 for number in range(self._number, len(self._phases)):
                     with show(self._phases[number].name) as progress:
                         if number > self._number:
                             progress(0, self._phases[number].updates, "preparing")
                             self._next_phase()
-                        self._finish_phase(progress, asked)
+                        with self._trainer.ahead():
+                            self._finish_phase(progress, asked)
                 self._write()
             except KeyboardInterrupt:
                 if not self._stopped:  # in the middle of an update, or of a look

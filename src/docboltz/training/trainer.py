@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import partial
 from itertools import groupby
 from typing import Any, Protocol
@@ -14,7 +15,7 @@ from docboltz.model.parameters import Parameters
 from docboltz.randomness import Random
 from docboltz.training.documents import Batch, Documents
 from docboltz.training.graphs import Replay
-from docboltz.training.plans import Plan, plan_updates, seed_of_update
+from docboltz.training.plans import Schedule, one_thread_ahead, plan_updates, seed_of_update
 
 AT_ONCE = 5
 """Updates of one variant that are replayed at once: from one replay to the next there is a gap."""
@@ -33,30 +34,17 @@ class Optimizer(Protocol):
         """What lives on from step to step."""
 
 
-class Phase(Protocol):
+class Phase(Schedule, Protocol):
     """A way of learning. It changes parameters in place, by way of its optimiser."""
 
     name: str
     settings: Any
     """What it was made with."""
-    updates: int
-    batch_size: int
-    average_from: int
-    """The first update whose parameters go into the average that is kept."""
     refresh_every: int
     """Updates between calls of `refresh`."""
 
     def begin(self, p: Parameters, documents: Documents, generator: torch.Generator) -> Optimizer:
         """Make ready to improve `p`."""
-
-    def rate(self, update: int) -> float:
-        """The learning rate of an update."""
-
-    def variant(self, update: int) -> Hashable:
-        """Updates of one variant are made of the same operations."""
-
-    def prepare(self, batch: Batch, variant: Any, generator: Random) -> None:
-        """Work out beforehand what of an update takes no parameters; a thread may do it."""
 
     def gradients(self, batch: Batch, variant: Any, generator: Random) -> list[Tensor]:
         """Where to go, for all the optimiser moves; the mean of all workers' is what counts."""
@@ -95,20 +83,22 @@ class Trainer:
         # A copy as large as W, for phases that average.
         self._average = p.copy() if phase.average_from < first + phase.updates else p
         self._seed = seed
-        self._plan = self._planned()
+        self._plan = plan_updates(
+            phase,
+            documents,
+            first=first,
+            seed=seed,
+            dtype=p.W.dtype,
+            n_topics=p.n_topics,
+            generator=self.generator,
+        )
         self._replay = Replay(self.generator, self.tensors() | self._plan.tensors())
         # NCCL's sums can be recorded under conditions that we could not try: workers do without.
         self._replay.possible &= documents.together.size == 1
 
-    def _planned(self) -> Plan:
-        return plan_updates(
-            self.phase,
-            self.documents,
-            first=self._first,
-            seed=self._seed,
-            dtype=self.parameters.W.dtype,
-            generator=self.generator,
-        )
+    def ahead(self) -> AbstractContextManager[None]:
+        """Have updates made ready ahead meanwhile, where threads are enough."""
+        return one_thread_ahead(self._plan, self.phase)
 
     def advance(self, updates: int, stop: Callable[[], bool] = lambda: False) -> None:
         """Make so many updates, at most CHUNK, or fewer if asked to stop."""

@@ -8,8 +8,11 @@ from torch import Tensor
 
 from docboltz.randomness import Uniforms
 
+OTHER = 0x5DEECE66D
+"""What sets the seed of torch's generator apart from those of the run's, by its low 32 bits too."""
 
-class Drawn(Uniforms):
+
+class UpdateRandom(Uniforms):
     """Random numbers of one update, a function of its seed; some may be drawn ahead.
 
     NumPy's generators are several times faster than torch's, and leave the interpreter to others.
@@ -25,7 +28,7 @@ class Drawn(Uniforms):
     def generator(self) -> torch.Generator:
         """For all that is not uniform."""
         if self._generator is None:
-            self._generator = torch.Generator(self._device).manual_seed(self._seed)
+            self._generator = torch.Generator(self._device).manual_seed(self._seed ^ OTHER)
         return self._generator
 
     def ahead(self, times: int, shape: tuple[int, ...], dtype: torch.dtype) -> None:

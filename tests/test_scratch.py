@@ -1,0 +1,13 @@
+import torch
+
+from docboltz.scratch import Scratch
+
+
+def test_a_name_has_the_same_memory_until_another_shape_or_type_is_asked_for():
+    scratch, here = Scratch(), torch.zeros(())
+    first = scratch("logits", (2, 3), here, torch.float32)
+    assert first.shape == (2, 3)
+    assert scratch("logits", (2, 3), here, torch.float32) is first
+    assert scratch("ladder", (2, 3), here, torch.float32) is not first
+    assert scratch("logits", (3, 2), here, torch.float32).shape == (3, 2)
+    assert scratch("logits", (3, 2), here, torch.float64).dtype == torch.float64
