@@ -111,7 +111,8 @@ class HostPlan:
         n_topics: int,
     ) -> None:
         self._schedule, self._documents = schedule, documents
-        self._first, self._seed, self._dtype = first, seed, dtype
+        self._first, self._end = first, first + schedule.updates
+        self._seed, self._dtype = seed, dtype
         self._shuffle = Shuffle(len(documents), documents.part_of_batch(schedule.batch_size), seed)
         self.size = self._shuffle.size
         n = own(documents.n, documents.rows)
@@ -140,17 +141,22 @@ class HostPlan:
 
     def _some(self, first: int) -> list[Step]:
         """Steps of the updates first, first + 1, …; has those after them made meanwhile."""
-        now = range(first, first + self._at_once)
+        now = self._updates_from(first)
         if not self.ahead:
             return self._make(now)
         self._thread = self._thread or thread_of_its_own()
         if self._ahead is None or self._ahead[0] != now:
             self._ahead = now, self._thread.submit(self._make, now)
         steps, self._ahead = self._ahead[1].result(), None
-        if now.stop < self._first + self._schedule.updates:
-            after = range(now.stop, now.stop + self._at_once)
+        if now.stop != self._end:
+            after = self._updates_from(now.stop)
             self._ahead = after, self._thread.submit(self._make, after)
         return steps
+
+    def _updates_from(self, first: int) -> range:
+        """Those that are made at once; none beyond the last, unless the phase is prolonged."""
+        stop = first + self._at_once
+        return range(first, min(stop, self._end) if first < self._end else stop)
 
     def _make(self, updates: range) -> list[Step]:
         """Steps of these updates."""
