@@ -26,10 +26,9 @@ AHEAD = pytest.mark.parametrize("ahead", [False, True])
 def plan(first: int = 0, updates: int = 40, *, ahead: bool = False) -> HostPlan:
     documents = Documents.of(sparse(random_counts(9, 5).float()), FixedLatentWords(2), CPU)
     phase = ContrastiveDivergence(Pretraining(updates=updates, batch_size=4, more_steps_every=3))
-    phase.begin(small_parameters(3, 5, dtype=torch.float32), documents, seeded())
-    made = plan_updates(
-        phase, documents, first=first, seed=5, dtype=torch.float32, n_topics=3, generator=seeded()
-    )
+    p = small_parameters(3, 5, dtype=torch.float32)
+    phase.begin(p, documents, seeded())
+    made = plan_updates(phase, documents, p, seeded(5), first=first)
     assert isinstance(made, HostPlan)
     made.ahead = ahead
     return made

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from docboltz import kernels
+from docboltz.model.parameters import Parameters
 from docboltz.randomness import Random, Seeds
 from docboltz.scratch import Scratch
 from docboltz.training.batches import batches_of
@@ -82,19 +83,15 @@ class Plan(Protocol):
 
 
 def plan_updates(
-    schedule: Schedule,
-    documents: Documents,
-    *,
-    first: int,
-    seed: int,
-    dtype: torch.dtype,
-    n_topics: int,
-    generator: torch.Generator,
+    schedule: Schedule, documents: Documents, p: Parameters, random: torch.Generator, *, first: int
 ) -> Plan:
-    """Plan the updates of a phase from the first one on, with rates of this type."""
+    """Plan the updates of a phase from the first one on, for these parameters.
+
+    The seed of the generator is that of all updates.
+    """
     if documents.device.type == "cpu" and not documents.streamed:
-        return HostPlan(schedule, documents, first, seed, dtype, n_topics)
-    return DevicePlan(schedule, documents, first, seed, dtype, generator)
+        return HostPlan(schedule, documents, p, random.initial_seed(), first)
+    return DevicePlan(schedule, documents, p.W.dtype, random, first)
 
 
 class HostPlan:
@@ -102,21 +99,15 @@ class HostPlan:
     enough, and else when they are asked for: the steps are the same."""
 
     def __init__(
-        self,
-        schedule: Schedule,
-        documents: Documents,
-        first: int,
-        seed: int,
-        dtype: torch.dtype,
-        n_topics: int,
+        self, schedule: Schedule, documents: Documents, p: Parameters, seed: int, first: int
     ) -> None:
         self._schedule, self._documents = schedule, documents
         self._first, self._end = first, first + schedule.updates
-        self._seed, self._dtype = seed, dtype
+        self._seed, self._dtype = seed, p.W.dtype
         self._shuffle = Shuffle(len(documents), documents.part_of_batch(schedule.batch_size), seed)
         self.size = self._shuffle.size
         n = own(documents.n, documents.rows)
-        numbers = self.size * (float(n.double().mean()) + n_topics)
+        numbers = self.size * (float(n.double().mean()) + p.n_topics)
         self._at_once = min(max(1, int(MOST_NUMBERS / numbers)), CHUNK)
         self.ahead, self._scratch = False, Scratch()
         self._thread: ThreadPoolExecutor | None = None
@@ -182,11 +173,11 @@ class DevicePlan:
         self,
         schedule: Schedule,
         documents: Documents,
-        first: int,
-        seed: int,
         dtype: torch.dtype,
         generator: torch.Generator,
+        first: int,
     ) -> None:
+        seed = generator.initial_seed()
         self._schedule, self._documents, self._generator = schedule, documents, generator
         self._first, self._seed, self._dtype = first, seed, dtype
         self._batches = batches_of(documents, schedule.batch_size, seed, at_once=CHUNK)

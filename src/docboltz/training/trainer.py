@@ -83,15 +83,7 @@ class Trainer:
         # A copy as large as W, for phases that average.
         self._average = p.copy() if phase.average_from < first + phase.updates else p
         self._seed = seed
-        self._plan = plan_updates(
-            phase,
-            documents,
-            first=first,
-            seed=seed,
-            dtype=p.W.dtype,
-            n_topics=p.n_topics,
-            generator=self.generator,
-        )
+        self._plan = plan_updates(phase, documents, p, self.generator, first=first)
         self._replay = Replay(self.generator, self.tensors() | self._plan.tensors())
         # NCCL's sums can be recorded under conditions that we could not try: workers do without.
         self._replay.possible &= documents.together.size == 1
