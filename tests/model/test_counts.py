@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from docboltz.model.counts import SparseCounts, spread, times, whole_counts
+from docboltz.model.counts import SparseCounts, times, whole_counts
 from tests.conftest import random_counts
 from tests.model.test_conditionals import sparse
 
@@ -46,17 +46,6 @@ def test_whole_counts_lose_no_word() -> None:
         torch.tensor([0, 4]), torch.arange(4), torch.tensor([0.0, 0.2, 1.6, 3]), 4
     )
     assert whole_counts(counts.counts).tolist() == [0, 1, 2, 3]
-
-
-@pytest.mark.parametrize("K", [6, 400])
-def test_rows_are_spread_over_words_alike_however_documents_are_stored(K: int) -> None:
-    """Few entries are added one by one, many are multiplied as a dense matrix."""
-    counts = torch.zeros(3, K).double()
-    counts[0, 1], counts[1, 4], counts[2, 1] = 2, 1, 3
-    rows = torch.arange(12.0).double().view(3, 4)
-    expected = counts.T @ rows
-    assert torch.equal(spread(counts, rows), expected)
-    assert torch.equal(spread(sparse(counts), rows), expected)
 
 
 def test_parts_of_equal_size_are_slices() -> None:

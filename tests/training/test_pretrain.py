@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from docboltz.model import exact
 from docboltz.model.conditionals import fast_topic_mean, word_mean
 from docboltz.model.counts import SparseCounts, dense, lengths
 from docboltz.model.parameters import Parameters
-from docboltz.scratch import Scratch
+from docboltz.training.by_word import by_word, is_sparse
 from docboltz.training.documents import Batch
 from docboltz.training.pretrain import (
     ContrastiveDivergence,
@@ -146,18 +147,21 @@ def test_a_dense_batch_is_a_sparse_one() -> None:
     torch.testing.assert_close(found, expected)
 
 
-def test_sparse_and_dense_sides_have_the_same_gradients() -> None:
-    """Sparse ones are spread out together, and multiplied once."""
-    p, counts = random_parameters(3, 5, scale=0.5), random_counts(6, 5)
-    data, model = contrast(p, batch_of(counts, torch.ones(6).double()), steps=2, generator=seeded())
+@pytest.mark.parametrize("K", [5, 200])
+def test_gradients_are_those_of_dense_sides(K: int) -> None:
+    """With few words among many and with many among few; also with documents by word at hand."""
+    p, counts = random_parameters(3, K, scale=0.5), random_counts(6, K)
+    counts[:, 5:] = 0
+    batch = batch_of(counts, torch.ones(6).double())
+    data, model = contrast(p, batch, steps=2, generator=seeded())
     assert isinstance(data.shares, SparseCounts)
     assert isinstance(model.shares, SparseCounts)
+    assert is_sparse(data.shares) == (K == 200)
     weighted = data.topics / 6
     x, y = data.shares.dense(), model.shares.dense()
     expected = [x.T @ weighted - y.T @ model.topics / 6, x.mean(0) - y.mean(0)]
-    for scratch in (None, filled := Scratch(), filled):
-        found = contrast_gradients(data, model, weighted, scratch)
-        torch.testing.assert_close(found, expected)
+    for side in (data, replace(data, by_word=by_word(data.shares))):
+        torch.testing.assert_close(contrast_gradients(side, model, weighted), expected)
 
 
 def test_documents_of_fractional_length_are_reconstructed_in_whole_words() -> None:

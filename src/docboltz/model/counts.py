@@ -126,17 +126,6 @@ def times(counts: Tensor | SparseCounts, matrix: Tensor) -> Tensor:
     return bags[0]
 
 
-def spread(counts: Tensor | SparseCounts, rows: Tensor) -> Tensor:
-    """Σ_i x_ik row_i for each word: (B, K) transposed, by (B, C), gives (K, C).
-
-    To add an entry's row takes as long as multiplying some fifty numbers that may be zeros.
-    """
-    if isinstance(counts, SparseCounts) and 50 * len(counts.words) < len(counts) * counts.n_words:
-        each = rows[counts.owners].mul_(counts.counts[:, None])
-        return rows.new_zeros(counts.n_words, rows.shape[1]).index_add_(0, counts.words, each)
-    return dense(counts).T @ rows
-
-
 def dense(counts: Tensor | SparseCounts) -> Tensor:
     """Spread a minibatch out, where it is not spread out already: (B, K)."""
     return counts if isinstance(counts, Tensor) else counts.dense()

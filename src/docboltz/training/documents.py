@@ -15,6 +15,7 @@ from docboltz.model.counts import SparseCounts, word_totals
 from docboltz.model.latent_words import LatentWords
 from docboltz.sampling.words import DrawPlan, plans_of
 from docboltz.scratch import Scratch
+from docboltz.training.by_word import each_by_word, is_sparse
 from docboltz.training.together import ALONE, Alone
 
 MOST_OF_DEVICE = 0.5
@@ -36,6 +37,8 @@ class Batch:
 
     plan: DrawPlan | None = None
     """Where as many words lie as the documents have, if it was worked out beforehand."""
+    by_word: SparseCounts | None = None
+    """The shares word by word, if it was worked out beforehand: (K, B)."""
     scratch: Scratch | None = None
     """Memory for what is worked out from them, used by one batch after the other."""
 
@@ -47,12 +50,16 @@ class Batch:
     def split(self, size: int, scratch: Scratch, *, draws: bool) -> list[Batch]:
         """Batches of so many documents each; with plans, if as many words are to be drawn."""
         x = self.shares
-        plans: Sequence[DrawPlan | None] = [None] * (len(self.n) // size)
+        n, d = torch.split(self.n, size), torch.split(self.d, size)
+        plans: Sequence[DrawPlan | None] = [None] * len(n)
+        by_word: Sequence[SparseCounts | None] = [None] * len(n)
+        shares: Sequence[Counts] = torch.split(x, size) if isinstance(x, Tensor) else x.split(size)
         if draws and not isinstance(x, Tensor):
             plans = plans_of(self.whole, x.n_words, self.n.dtype, size)
-        shares: Sequence[Counts] = torch.split(x, size) if isinstance(x, Tensor) else x.split(size)
-        n, d = torch.split(self.n, size), torch.split(self.d, size)
-        return [Batch(*each, scratch) for each in zip(shares, n, d, plans, strict=True)]
+            sparse = list(map(is_sparse, shares))
+            words = each_by_word(x, size) if any(sparse) else by_word
+            by_word = [w if few else None for w, few in zip(words, sparse, strict=True)]
+        return [Batch(*each, scratch) for each in zip(shares, n, d, plans, by_word, strict=True)]
 
 
 @dataclass(frozen=True)

@@ -25,12 +25,13 @@ from torch import Tensor
 
 from docboltz.errors import is_number, is_whole, require
 from docboltz.model.conditionals import Counts, softmax, word_logits
-from docboltz.model.counts import SparseCounts, cut_counts, lengths, spread, whole_counts
+from docboltz.model.counts import SparseCounts, cut_counts, lengths, whole_counts
 from docboltz.model.latent_words import LatentWords
 from docboltz.model.parameters import Parameters
 from docboltz.randomness import Random, generator_of
 from docboltz.sampling.chains import topic_mean_of_shares
 from docboltz.settings import ShortRepr
+from docboltz.training.by_word import spread
 from docboltz.training.documents import Batch, Documents
 from docboltz.training.optimizers import Adam
 from docboltz.training.schedules import decayed_rate, updates_of

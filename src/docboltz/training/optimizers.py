@@ -18,13 +18,15 @@ class Momentum:
     def step(self, gradients: list[Tensor], rate: Tensor) -> None:
         """Climb."""
         parts = zip(self._leaves, self._velocity, self._decays, gradients, strict=True)
-        for leaf, velocity, decay, gradient in parts:
-            if kernels.available(leaf):
+        if kernels.available(rate):
+            for leaf, velocity, decay, gradient in parts:
                 kernels.climb(leaf, velocity, gradient, rate, self._momentum, decay)
-                continue
-            velocity.mul_(self._momentum).add_(gradient, alpha=float(rate))
+            return
+        step = float(rate)
+        for leaf, velocity, decay, gradient in parts:
+            velocity.mul_(self._momentum).add_(gradient, alpha=step)
             if decay:
-                velocity.sub_(leaf, alpha=decay * float(rate))
+                velocity.sub_(leaf, alpha=decay * step)
             leaf.add_(velocity)
 
     def tensors(self) -> dict[str, Tensor]:

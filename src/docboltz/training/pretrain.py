@@ -24,8 +24,8 @@ from docboltz.model.parameters import Parameters
 from docboltz.randomness import Random
 from docboltz.sampling.chains import draw_topics, topic_mean_of_shares
 from docboltz.sampling.words import plan_of, sample_word_shares
-from docboltz.scratch import Scratch
 from docboltz.settings import ShortRepr
+from docboltz.training.by_word import spread, sums
 from docboltz.training.documents import Batch, Documents
 from docboltz.training.optimizers import Momentum
 from docboltz.training.schedules import decayed_rate, gibbs_steps, updates_of
@@ -163,11 +163,9 @@ class ContrastiveDivergence:
         return gibbs_steps(update, every=s.more_steps_every, maximum=s.max_steps)
 
     def prepare(self, batch: Batch, variant: int, generator: Random) -> None:
-        """Draw random numbers; work out where words are drawn, and where the documents' lie."""
+        """Draw random numbers; work out where words are drawn."""
         if isinstance(generator, UpdateRandom):
             generator.ahead(variant, (len(batch.n), self._p.n_topics), batch.n.dtype)
-        if isinstance(batch.shares, SparseCounts):
-            _ = batch.shares.flat
         if variant > 1 and batch.plan is not None:
             batch.plan.prepare(variant, generator=generator)
 
@@ -182,7 +180,7 @@ class ContrastiveDivergence:
         weighted = weighted_topics(
             data.topics, s.sparsity or 0, target=s.sparsity_target, activity=activity
         )
-        return contrast_gradients(data, model, weighted, batch.scratch)
+        return contrast_gradients(data, model, weighted)
 
     def refresh(self, generator: torch.Generator) -> None:
         """Nothing is kept that could grow stale."""
@@ -211,6 +209,8 @@ class Side:
 
     shares: Counts
     topics: Tensor
+    by_word: SparseCounts | None = None
+    """The shares word by word, where that was worked out beforehand: (K, B)."""
 
 
 def contrast(p: Parameters, batch: Batch, *, steps: int, generator: Random) -> tuple[Side, Side]:
@@ -235,35 +235,22 @@ def contrast(p: Parameters, batch: Batch, *, steps: int, generator: Random) -> t
         if step < steps:
             _, topics = draw_topics(p, words, batch.d, generator=generator)
     model_topics = topic_mean_of_shares(p, words, batch.d)
-    return Side(batch.shares, data_topics), Side(words, model_topics)
+    return Side(batch.shares, data_topics, batch.by_word), Side(words, model_topics)
 
 
-def contrast_gradients(
-    data: Side, model: Side, weighted: Tensor, scratch: Scratch | None = None
-) -> list[Tensor]:
+def contrast_gradients(data: Side, model: Side, weighted: Tensor) -> list[Tensor]:
     """⟨h x̄ᵀ⟩ on the data less ⟨h x̄ᵀ⟩ on the model, averaged over B documents, and the same for b.
 
     Wᵀ's is (K, F), as Wᵀ lies in memory. `weighted` are the topics of the data divided by B, or
     what takes their place.
     """
     x, y, B = data.shares, model.shares, len(weighted)
-    if isinstance(x, SparseCounts) and isinstance(y, SparseCounts):
-        both = difference(x, y, scratch or Scratch())
-        topics = torch.cat([weighted, model.topics / B])
-        return [both.T @ topics, both.sum(0).div_(B)]
-    x, y = dense(x), dense(y)
-    W = (x.T @ weighted).addmm_(y.T, model.topics, alpha=-1 / B)
-    if kernels.available(W):
+    if kernels.available(weighted):
+        x, y = dense(x), dense(y)
+        W = (x.T @ weighted).addmm_(y.T, model.topics, alpha=-1 / B)
         return [W, kernels.mean_difference(x, y)]
-    return [W, x.mean(0) - y.mean(0)]
-
-
-def difference(x: SparseCounts, y: SparseCounts, scratch: Scratch) -> Tensor:
-    """x above −y, spread out: (2B, K)."""
-    both = scratch("difference", (len(x) + len(y), x.n_words), x.counts, x.counts.dtype).zero_()
-    both[: len(x)].view(-1).index_add_(0, x.flat, x.counts)
-    both[len(x) :].view(-1).index_add_(0, y.flat, y.counts, alpha=-1)
-    return both
+    W = spread(x, weighted, data.by_word).sub_(spread(y, model.topics / B))
+    return [W, (sums(x) - sums(y)).div_(B)]
 
 
 def weighted_topics(
