@@ -20,3 +20,10 @@ class Scratch:
         if held is None or (held.shape, held.dtype, held.device) != (shape, dtype, like.device):
             held = self._held[name] = torch.empty(shape, dtype=dtype, device=like.device)
         return held
+
+    def numbers(self, name: str, size: int, dtype: torch.dtype) -> Tensor:
+        """So many numbers on a CPU, with anything in them, in memory that grows as it must."""
+        held = self._held.get(name)
+        if held is None or len(held) < size or held.dtype != dtype:
+            held = self._held[name] = torch.empty(size + size // 4, dtype=dtype)
+        return held[:size]

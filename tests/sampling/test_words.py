@@ -148,7 +148,7 @@ def test_rows_need_not_be_normalised() -> None:
 def test_edges_of_the_unit_interval_stay_in_their_document(monkeypatch: pytest.MonkeyPatch) -> None:
     """A uniform of 1 − 2⁻⁵³ added to document 1,000 rounds up to 1,001."""
     extremes = torch.tensor([0.0, 1 - 2**-53], dtype=torch.float64)
-    monkeypatch.setattr(torch, "rand", lambda shape, **_: extremes.repeat(shape[0], shape[1] // 2))
+    monkeypatch.setattr(torch, "rand", lambda shape, **_: extremes.repeat(shape[0] // 2))
     n = torch.full((1500,), 2)
     drawn = sample_words(torch.ones(1500, 4) / 4, n, generator=generator())
     assert drawn.words.view(-1, 2).tolist() == [[0, 3]] * 1500
@@ -215,7 +215,7 @@ def test_places_chosen_beforehand_are_those_chosen_later() -> None:
     p, n = torch.rand(3, 7, generator=generator()), torch.tensor([4, 1, 9])
     early, late = (draw_plans(n, 3, torch.float32)[0] for _ in range(2))
     sources = [UpdateRandom(5, torch.device("cpu")) for _ in range(2)]
-    early.prepare(2, generator=sources[0])
+    early.prepare(sources[0].uniform((2, 14), torch.float64))
     for _ in range(3):
         one, other = (
             plan.draw(p, generator=source).words

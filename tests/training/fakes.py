@@ -13,6 +13,7 @@ from docboltz.model.parameters import Parameters
 from docboltz.progress import Update, progress_bar
 from docboltz.randomness import Random
 from docboltz.training.documents import Batch, Documents
+from docboltz.training.plans import Chunk
 from tests.conftest import random_parameters
 from tests.model.test_conditionals import sparse
 
@@ -82,7 +83,7 @@ class Drift:
     def variant(self, update: int) -> int:
         return update
 
-    def prepare(self, batch: Batch, variant: int, generator: Random) -> None:
+    def prepare(self, chunk: Chunk) -> None:
         pass
 
     def gradients(self, batch: Batch, variant: int, generator: Random) -> list[Tensor]:

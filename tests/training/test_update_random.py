@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 import torch
 from scipy import stats
 
@@ -21,20 +22,14 @@ def test_numbers_are_uniform_and_a_function_of_the_seed() -> None:
         assert stats.kstest(one.double().numpy(), "uniform").pvalue > 1e-4
 
 
-def test_what_is_drawn_ahead_is_handed_out_once() -> None:
-    drawn = UpdateRandom(7, CPU)
-    drawn.ahead(2, (3, 4), torch.float32)
-    found = [uniform((3, 4), like=torch.zeros(()), random=drawn) for _ in range(4)]
-    found.append(uniform((3, 4), like=torch.zeros((), dtype=torch.float64), random=drawn))
-    assert [t.dtype for t in found] == [torch.float32] * 4 + [torch.float64]
-    assert len(torch.unique(torch.stack([t.double() for t in found]))) == 5 * 12
-
-
-def test_numbers_of_another_type_are_not_taken_for_those_drawn_ahead() -> None:
-    drawn = UpdateRandom(7, CPU)
-    drawn.ahead(1, (5,), torch.float32)
-    assert drawn.uniform((5,), torch.float64).dtype == torch.float64
-    assert drawn.uniform((5,), torch.float32).dtype == torch.float32
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+def test_a_tensor_is_filled_with_the_numbers_that_come_next(dtype: torch.dtype) -> None:
+    one, other = UpdateRandom(7, CPU), UpdateRandom(7, CPU)
+    room = torch.full((5, 4), 2.0, dtype=dtype)
+    found = [one.fill_(room[1:4]).clone(), one.uniform((2,), dtype)]
+    assert torch.equal(found[0], other.uniform((3, 4), dtype))
+    assert torch.equal(found[1], other.uniform((2,), dtype))
+    assert (room[[0, 4]] == 2).all()
 
 
 def test_other_distributions_follow_the_seed_too() -> None:

@@ -41,7 +41,21 @@ def topic_mean_of_shares(p: Parameters, shares: Counts, d: Tensor) -> Tensor:
     words_input = times(shares, p.W.T)
     if kernels.available(d):
         return kernels.topic_mean(words_input, p.a, d)
+    return topic_mean_of_input(p, words_input, d)
+
+
+def topic_mean_of_input(p: Parameters, words_input: Tensor, d: Tensor) -> Tensor:
+    """The same for Σ_k W_jk x̄_k (B, F), which is overwritten."""
     return words_input.add_(p.a).mul_(d[:, None]).sigmoid_()
+
+
+def topic_thresholds(p: Parameters, d: Tensor, uniform: Tensor) -> Tensor:
+    """logit(u)/D − a_j for uniform numbers u (…, B, F), which are overwritten, and D (…, B).
+
+    h_j = 1 where Σ_k W_jk x̄_k is above it has the probability σ(D (Σ_k W_jk x̄_k + a_j)): what can
+    be worked out of a draw before the words are known.
+    """
+    return uniform.logit_().div_(d[..., None]).sub_(p.a)
 
 
 def gibbs_sweep(

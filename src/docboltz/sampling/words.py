@@ -43,16 +43,16 @@ class DrawPlan:
     _ready: deque[Tensor] = field(default_factory=deque)
     """Random places for the next draws."""
 
-    def prepare(self, draws: int, *, generator: Random) -> None:
-        """Choose the random places of so many draws now."""
-        self._ready.extend(self._places(draws, generator).unbind())
+    def prepare(self, uniform: Tensor) -> None:
+        """Choose the places of several draws now, by uniform numbers (draws, ΣN), float64, which
+        are overwritten."""
+        self._ready.extend(self._places(uniform).unbind())
 
-    def _places(self, draws: int, generator: Random) -> Tensor:
-        """Random places, document i's in [i, i + 1): (draws, ΣN), float64."""
-        drawn = uniform((draws, len(self.owner)), like=self.first, random=generator)
+    def _places(self, uniform: Tensor) -> Tensor:
+        """Random places, document i's in [i, i + 1): like `uniform`, which is overwritten."""
         # i + uniform may round up to i + 1, where the next document begins: stay below it by more
         # than the distance of numbers as large as i.
-        return drawn.mul_(1 - len(self.first) * 2.0**-51).add_(self.owner)
+        return uniform.mul_(1 - len(self.first) * 2.0**-51).add_(self.owner)
 
     def draw(
         self,
@@ -71,7 +71,10 @@ class DrawPlan:
         ladder.copy_(probabilities).cumsum_(1)
         # One increasing sequence for the whole batch: document i owns the interval [i, i + 1).
         ladder.div_(ladder[:, -1:].clone()).add_(self.first)
-        places = self._ready.popleft() if self._ready else self._places(1, generator)[0]
+        if self._ready:
+            places = self._ready.popleft()
+        else:
+            places = self._places(uniform(self.owner.shape, like=self.first, random=generator))
         words = torch.searchsorted(ladder.view(-1), places, right=True).sub_(self.owner, alpha=K)
         if counts is None:
             counts = probabilities.new_ones(()).expand(len(words))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 
 import torch
@@ -39,6 +40,8 @@ class Batch:
     """Where as many words lie as the documents have, if it was worked out beforehand."""
     by_word: SparseCounts | None = None
     """The shares word by word, if it was worked out beforehand: (K, B)."""
+    thresholds: deque[Tensor] = field(default_factory=deque)
+    """What decides about the units, draw by draw, if it was worked out beforehand: (B, F) each."""
     scratch: Scratch | None = None
     """Memory for what is worked out from them, used by one batch after the other."""
 
@@ -59,7 +62,8 @@ class Batch:
             sparse = list(map(is_sparse, shares))
             words = each_by_word(x, size) if any(sparse) else by_word
             by_word = [w if few else None for w, few in zip(words, sparse, strict=True)]
-        return [Batch(*each, scratch) for each in zip(shares, n, d, plans, by_word, strict=True)]
+        each = zip(shares, n, d, plans, by_word, strict=True)
+        return [Batch(*parts, scratch=scratch) for parts in each]
 
 
 @dataclass(frozen=True)

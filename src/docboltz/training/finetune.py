@@ -35,6 +35,7 @@ from docboltz.sampling.words import sample_word_shares
 from docboltz.settings import ShortRepr
 from docboltz.training.documents import Batch, Documents
 from docboltz.training.optimizers import Adam
+from docboltz.training.plans import Chunk
 from docboltz.training.schedules import decayed_rate
 
 WARM_UP = 40
@@ -175,7 +176,7 @@ class MaximumLikelihood:
         """Which rungs the first sweep exchanges: not the pairs of the last one before it."""
         return update * self.settings.sweeps % 2
 
-    def prepare(self, batch: Batch, variant: int, generator: Random) -> None:
+    def prepare(self, chunk: Chunk) -> None:
         """Nothing is worth it."""
 
     def gradients(self, batch: Batch, variant: int, generator: Random) -> list[Tensor]:

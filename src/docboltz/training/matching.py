@@ -34,6 +34,7 @@ from docboltz.settings import ShortRepr
 from docboltz.training.by_word import spread
 from docboltz.training.documents import Batch, Documents
 from docboltz.training.optimizers import Adam
+from docboltz.training.plans import Chunk
 from docboltz.training.schedules import decayed_rate, updates_of
 
 
@@ -117,7 +118,7 @@ class HalvesMatching:
         """All updates are made of the same operations."""
         return 0
 
-    def prepare(self, batch: Batch, variant: int, generator: Random) -> None:
+    def prepare(self, chunk: Chunk) -> None:
         """Nothing is worth it."""
 
     def gradients(self, batch: Batch, variant: int, generator: Random) -> list[Tensor]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol
@@ -44,6 +44,16 @@ class Step(NamedTuple):
     """Its part of the average of parameters: a tensor without axes."""
 
 
+class Chunk(NamedTuple):
+    """Updates that are made ready at once."""
+
+    batches: Sequence[Batch]
+    variants: Sequence[Any]
+    random: Sequence[UpdateRandom]
+    scratch: Scratch
+    """Memory that nobody else uses before these updates are over."""
+
+
 class Schedule(Protocol):
     """What a plan has to know of a phase."""
 
@@ -60,8 +70,9 @@ class Schedule(Protocol):
     def variant(self, update: int) -> Hashable:
         """Updates of one variant are made of the same operations."""
 
-    def prepare(self, batch: Batch, variant: Any, generator: Random) -> None:
-        """Work out beforehand what of an update takes no parameters; a thread may do it."""
+    def prepare(self, chunk: Chunk) -> None:
+        """Work out beforehand what of updates takes no parameters that they change; a thread may do
+        it."""
 
 
 class Plan(Protocol):
@@ -110,6 +121,7 @@ class HostPlan:
         numbers = self.size * (float(n.double().mean()) + p.n_topics)
         self._at_once = min(max(1, int(MOST_NUMBERS / numbers)), CHUNK)
         self.ahead, self._scratch = False, Scratch()
+        self._rooms = Scratch(), Scratch()  # for these updates, and for those after them
         self._thread: ThreadPoolExecutor | None = None
         self._ahead: tuple[range, Future[list[Step]]] | None = None
         self._update, self._ready = first, deque[Step]()
@@ -151,16 +163,17 @@ class HostPlan:
 
     def _make(self, updates: range) -> list[Step]:
         """Steps of these updates."""
+        # In few and large operations: each holds the interpreter, which the updates need, too.
         order = self._shuffle(updates.start - self._first, len(updates))
-        chunk = self._documents.pick(order.view(-1))  # in fewer and larger operations
+        chunk = self._documents.pick(order.view(-1))
         batches = chunk.split(self.size, self._scratch, draws=self._schedule.draws_words)
+        variants = [self._schedule.variant(t) for t in updates]
+        device = self._documents.device
+        random = [UpdateRandom(seed_of_update(self._seed, t), device) for t in updates]
+        self._rooms = self._rooms[::-1]
+        self._schedule.prepare(Chunk(batches, variants, random, self._rooms[0]))
         rates = rates_of(self._schedule, updates, self._dtype).view(-1).unbind()
-        steps = []
-        for t, batch, rate, share in zip(updates, batches, rates[::2], rates[1::2], strict=True):
-            random = UpdateRandom(seed_of_update(self._seed, t), self._documents.device)
-            self._schedule.prepare(batch, self._schedule.variant(t), random)
-            steps.append(Step(batch, random, rate, share))
-        return steps
+        return list(map(Step, batches, random, rates[::2], rates[1::2]))
 
 
 class DevicePlan:
@@ -205,7 +218,8 @@ class DevicePlan:
         rate, share = row[self.size + 1 :].view(self._dtype)
         batch, random = self._batches.pick(index), self._random(seed)
         if isinstance(random, UpdateRandom):  # or else it is recorded, and the update no number
-            self._schedule.prepare(batch, self._schedule.variant(self._update), random)
+            variant = self._schedule.variant(self._update)
+            self._schedule.prepare(Chunk([batch], [variant], [random], Scratch()))
         self._place.add_(1)
         self._update += 1
         return Step(batch, random, rate, share)

@@ -10,8 +10,11 @@ document are divided by D, so that each document counts once, as it does in the 
 
 from __future__ import annotations
 
+import math
 import sys
+from collections import deque
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import torch
 from torch import Tensor
@@ -19,17 +22,22 @@ from torch import Tensor
 from docboltz import kernels
 from docboltz.errors import is_number, is_whole, require
 from docboltz.model.conditionals import Counts, softmax, word_logits
-from docboltz.model.counts import SparseCounts, dense
+from docboltz.model.counts import SparseCounts, dense, times
 from docboltz.model.parameters import Parameters
-from docboltz.randomness import Random
-from docboltz.sampling.chains import draw_topics, topic_mean_of_shares
+from docboltz.randomness import Random, uniform
+from docboltz.sampling.chains import (
+    draw_topics,
+    topic_mean_of_input,
+    topic_mean_of_shares,
+    topic_thresholds,
+)
 from docboltz.sampling.words import plan_of, sample_word_shares
 from docboltz.settings import ShortRepr
 from docboltz.training.by_word import spread, sums
 from docboltz.training.documents import Batch, Documents
 from docboltz.training.optimizers import Momentum
+from docboltz.training.plans import Chunk
 from docboltz.training.schedules import decayed_rate, gibbs_steps, updates_of
-from docboltz.training.update_random import UpdateRandom
 
 MOST_DECAY = 5.0
 """Of what is chosen: stronger decay costs accuracy."""
@@ -162,12 +170,27 @@ class ContrastiveDivergence:
         s = self.settings
         return gibbs_steps(update, every=s.more_steps_every, maximum=s.max_steps)
 
-    def prepare(self, batch: Batch, variant: int, generator: Random) -> None:
-        """Draw random numbers; work out where words are drawn."""
-        if isinstance(generator, UpdateRandom):
-            generator.ahead(variant, (len(batch.n), self._p.n_topics), batch.n.dtype)
-        if variant > 1 and batch.plan is not None:
-            batch.plan.prepare(variant, generator=generator)
+    def prepare(self, chunk: Chunk) -> None:
+        """Draw the random numbers that units and words are drawn by."""
+        batches, variants, random, scratch = chunk
+        p, plans, draws = self._p, [batch.plan for batch in batches], list(variants)
+        d = torch.stack([batch.d for batch in batches])  # (updates, B)
+        shape = sum(draws), d.shape[1], p.n_topics
+        units = scratch.numbers("units", math.prod(shape), d.dtype).view(shape)
+        for numbers, own in zip(torch.split(units, draws), random, strict=True):
+            own.fill_(numbers)
+        d = d.repeat_interleave(torch.tensor(draws), 0)
+        thresholds = iter(topic_thresholds(p, d, units).unbind())
+        for batch, n in zip(batches, draws, strict=True):
+            batch.thresholds.extend(islice(thresholds, n))
+        words = [
+            n * len(plan.owner) if plan is not None and n > 1 else 0
+            for plan, n in zip(plans, draws, strict=True)
+        ]
+        places = torch.split(scratch.numbers("words", sum(words), torch.float64), words)
+        for plan, n, numbers, own in zip(plans, draws, places, random, strict=True):
+            if plan is not None and n > 1:
+                plan.prepare(own.fill_(numbers).view(n, -1))
 
     def gradients(self, batch: Batch, variant: int, generator: Random) -> list[Tensor]:
         """Contrastive divergence and the pull towards sparsity, for Wᵀ and b."""
@@ -219,9 +242,18 @@ def contrast(p: Parameters, batch: Batch, *, steps: int, generator: Random) -> t
     One step reconstructs a document as its word probabilities; more steps sample words, or the
     chain would settle in an average of texts instead of a text. No document is empty.
     """
-    data_topics, topics = draw_topics(p, batch.shares, batch.d, generator=generator)
-    plan, n = batch.plan, batch.n
-    if steps > 1 and not kernels.available(n) and plan is None:  # the kernel rounds itself
+    plan, n, thresholds = batch.plan, batch.n, batch.thresholds
+    by_kernels = kernels.available(n)
+    if by_kernels:
+        data_topics, topics = draw_topics(p, batch.shares, batch.d, generator=generator)
+    else:
+        if not thresholds:
+            drawn = uniform((steps, len(n), p.n_topics), like=n, random=generator)
+            thresholds = deque(topic_thresholds(p, batch.d, drawn).unbind())
+        words_input = times(batch.shares, p.W.T)
+        topics = thresholds.popleft().lt_(words_input)  # no booleans on the way
+        data_topics = topic_mean_of_input(p, words_input, batch.d)
+    if steps > 1 and not by_kernels and plan is None:  # the kernel rounds itself
         n = batch.whole
         plan = plan_of(n, p.n_words, p.W.dtype)
     for step in range(1, steps + 1):
@@ -232,8 +264,10 @@ def contrast(p: Parameters, batch: Batch, *, steps: int, generator: Random) -> t
             words = sample_word_shares(
                 logits, n, generator=generator, plan=plan, scratch=batch.scratch
             )
-        if step < steps:
+        if step < steps and by_kernels:
             _, topics = draw_topics(p, words, batch.d, generator=generator)
+        elif step < steps:
+            topics = thresholds.popleft().lt_(times(words, p.W.T))
     model_topics = topic_mean_of_shares(p, words, batch.d)
     return Side(batch.shares, data_topics, batch.by_word), Side(words, model_topics)
 
