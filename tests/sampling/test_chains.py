@@ -10,7 +10,13 @@ from docboltz.model import exact
 from docboltz.model.conditionals import fast_topic_mean, word_mean
 from docboltz.model.counts import lengths
 from docboltz.model.latent_words import LatentWords
-from docboltz.sampling.chains import draw_topics, gibbs_sweep, sample_documents
+from docboltz.sampling.chains import (
+    draw_topics,
+    gibbs_sweep,
+    sample_documents,
+    topic_mean_of_shares,
+    topic_thresholds,
+)
 from tests.conftest import random_counts, random_parameters
 from tests.model.test_conditionals import sparse
 
@@ -84,3 +90,15 @@ def test_sampled_documents_have_the_exact_pair_distribution() -> None:
     prior = exact.prior(p, two[:1])[0]
     expected = documents * torch.einsum("s,si,sj->ij", prior, s, s).view(-1)
     assert stats.chisquare(observed.numpy(), expected.numpy()).pvalue > FAILURE_RATE
+
+
+def test_units_above_their_thresholds_are_those_whose_uniform_is_below_their_mean() -> None:
+    """With biases and every D; a uniform of 0 switches any unit on."""
+    p, shares = random_parameters(3, 4), torch.softmax(random_counts(50, 4), 1)
+    d = torch.linspace(1, 90, 50).double()
+    uniform = torch.rand(2, 50, 3, generator=torch.Generator().manual_seed(0)).double()
+    uniform[0, 0] = 0
+    mean = topic_mean_of_shares(p, shares, d)
+    found = topic_thresholds(p, d, uniform.clone()) < shares @ p.W.T
+    assert torch.equal(found, uniform < mean)
+    assert 0.1 < found.double().mean() < 0.9

@@ -213,7 +213,7 @@ def test_plans_of_several_batches_are_those_of_each() -> None:
 
 def test_places_chosen_beforehand_are_those_chosen_later() -> None:
     p, n = torch.rand(3, 7, generator=generator()), torch.tensor([4, 1, 9])
-    early, late = (draw_plans(n, 3, torch.float32)[0] for _ in range(2))
+    early, late = (draw_plans(n, 3, 7, torch.float32)[0] for _ in range(2))
     sources = [UpdateRandom(5, torch.device("cpu")) for _ in range(2)]
     early.prepare(sources[0].uniform((2, 14), torch.float64))
     for _ in range(3):

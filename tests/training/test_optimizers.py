@@ -47,6 +47,15 @@ def test_momentum_scales_each_gradient_by_the_rate_of_its_own_step() -> None:
     torch.testing.assert_close(leaf, torch.full((1,), 4.0).double())
 
 
+def test_without_momentum_a_step_is_the_gradient_less_decay_times_the_rate() -> None:
+    leaf = torch.full((2,), 10.0).double()
+    optimizer = Momentum([leaf], [0.2], momentum=0.0)
+    for _ in range(2):
+        optimizer.step([torch.ones(2).double()], rate(0.1))
+    # 10 + 0.1 · (1 − 0.2 · 10) = 9.9, and + 0.1 · (1 − 0.2 · 9.9).
+    torch.testing.assert_close(leaf, torch.full((2,), 9.802).double())
+
+
 def test_decay_pulls_each_leaf_by_its_own_share() -> None:
     """rate · decay · leaf goes into the velocity, from the leaf as it was before the step."""
     leaves = [torch.full((2,), 10.0).double(), torch.full((2,), 10.0).double()]

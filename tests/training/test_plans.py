@@ -38,7 +38,8 @@ def numbers(step: Step) -> list[torch.Tensor]:
     """All that a step holds, with more random numbers than were drawn ahead."""
     batch, random, rate, share = step
     drawn = [random.uniform((4, 3), torch.float32) for _ in range(5)]
-    return [dense(batch.shares), batch.n, batch.d, rate, share, *drawn]
+    ready = [t.clone() for t in (*batch.thresholds, *batch.plan._ready)]  # its memory is used again
+    return [dense(batch.shares), batch.n, batch.d, rate, share, *drawn, *ready]
 
 
 @AHEAD

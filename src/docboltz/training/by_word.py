@@ -67,8 +67,10 @@ def spread(
     return dense(counts).T @ rows
 
 
-def sums(counts: Tensor | SparseCounts) -> Tensor:
+def sums(counts: Tensor | SparseCounts, words: SparseCounts | None = None) -> Tensor:
     """Σ_i x_ik for each word: (K,)."""
+    if words is not None:
+        return words.lengths
     if isinstance(counts, Tensor):
         return counts.sum(0)
     return torch.bincount(counts.words, counts.counts, counts.n_words)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
+from torch.optim.sgd import sgd
 
 from docboltz import kernels
 
@@ -22,12 +23,22 @@ class Momentum:
             for leaf, velocity, decay, gradient in parts:
                 kernels.climb(leaf, velocity, gradient, rate, self._momentum, decay)
             return
-        step = float(rate)
+        step, momentum = float(rate), self._momentum
+        # torch's descends, and without momentum it has no velocity that could be damped.
+        damping, descent = (1 - step, -1.0) if momentum else (0.0, -step)
         for leaf, velocity, decay, gradient in parts:
-            velocity.mul_(self._momentum).add_(gradient, alpha=step)
-            if decay:
-                velocity.sub_(leaf, alpha=decay * step)
-            leaf.add_(velocity)
+            sgd(
+                [leaf],
+                [gradient],
+                [velocity],
+                fused=True,  # one pass through memory
+                weight_decay=-decay,
+                momentum=momentum,
+                dampening=damping,
+                lr=descent,
+                nesterov=False,
+                maximize=False,
+            )
 
     def tensors(self) -> dict[str, Tensor]:
         """The velocities."""

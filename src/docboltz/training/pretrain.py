@@ -171,7 +171,7 @@ class ContrastiveDivergence:
         return gibbs_steps(update, every=s.more_steps_every, maximum=s.max_steps)
 
     def prepare(self, chunk: Chunk) -> None:
-        """Draw the random numbers that units and words are drawn by."""
+        """Draw the random numbers that units and words are drawn by; add up the documents' words."""
         batches, variants, random, scratch = chunk
         p, plans, draws = self._p, [batch.plan for batch in batches], list(variants)
         d = torch.stack([batch.d for batch in batches])  # (updates, B)
@@ -183,6 +183,8 @@ class ContrastiveDivergence:
         thresholds = iter(topic_thresholds(p, d, units).unbind())
         for batch, n in zip(batches, draws, strict=True):
             batch.thresholds.extend(islice(thresholds, n))
+            if batch.by_word is not None:
+                _ = batch.by_word.lengths
         words = [
             n * len(plan.owner) if plan is not None and n > 1 else 0
             for plan, n in zip(plans, draws, strict=True)
@@ -284,7 +286,7 @@ def contrast_gradients(data: Side, model: Side, weighted: Tensor) -> list[Tensor
         W = (x.T @ weighted).addmm_(y.T, model.topics, alpha=-1 / B)
         return [W, kernels.mean_difference(x, y)]
     W = spread(x, weighted, data.by_word).sub_(spread(y, model.topics / B))
-    return [W, (sums(x) - sums(y)).div_(B)]
+    return [W, (sums(x, data.by_word) - sums(y)).div_(B)]
 
 
 def weighted_topics(

@@ -20,6 +20,9 @@ from docboltz.training.plans import Schedule, one_thread_ahead, plan_updates, se
 AT_ONCE = 5
 """Updates of one variant that are replayed at once: from one replay to the next there is a gap."""
 
+WATCHED = 32
+"""Documents that tell a person what there is to see: their mean is as good as that of more."""
+
 OWN = "phase"
 """Beginning of the names of tensors that each worker has of its own."""
 
@@ -158,7 +161,7 @@ class Trainer:
     def watch(self) -> dict[str, float]:
         """What there is to see of the phase now."""
         device = self.generator.device
-        batch = self.documents.pick(torch.arange(self._plan.size, device=device))
+        batch = self.documents.pick(torch.arange(min(self._plan.size, WATCHED), device=device))
         # Random numbers of its own: to look must not change what follows.
         generator = torch.Generator(device).manual_seed(self.update)
         seen = self.phase.watch(batch, self.update, generator)
