@@ -5,6 +5,8 @@ B documents, K words in the vocabulary.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import torch
 from scipy.sparse import csr_array
 from torch import Tensor
@@ -15,24 +17,37 @@ DENSE = 0.25
 """Share of entries among all words of all documents from which on zeros are multiplied too."""
 
 
-def by_word(counts: SparseCounts) -> SparseCounts:
-    """The same entries as K rows: for each word the documents that hold it."""
-    return SparseCounts(*_columns(counts, counts.words, counts.n_words), len(counts))
+class Words(NamedTuple):
+    """A batch word by word."""
+
+    documents: SparseCounts
+    """For each word the documents that hold it: K rows, B columns."""
+    sums: Tensor
+    """Σ_i x_ik: (K,)."""
 
 
-def each_by_word(counts: SparseCounts, size: int) -> list[SparseCounts]:
+def by_word(counts: SparseCounts) -> Words:
+    """The same entries word by word."""
+    sums = torch.bincount(counts.words, counts.counts, counts.n_words)
+    columns = _columns(counts, counts.words, counts.n_words)
+    return Words(SparseCounts(*columns, len(counts)), sums)
+
+
+def each_by_word(counts: SparseCounts, size: int) -> list[Words]:
     """The same for each of the batches of so many documents that these are."""
     K, batches = counts.n_words, len(counts) // size
     number = counts.owners.div(size, rounding_mode="floor")
-    # Columns of its own for each batch.
-    starts, documents, values = _columns(counts, counts.words + K * number, batches * K)
+    words = torch.add(counts.words, number, alpha=K)  # columns of its own for each batch
+    starts, documents, values = _columns(counts, words, batches * K)
+    sums = torch.bincount(words, counts.counts, batches * K).view(batches, K)
     ends = starts[::K].tolist()
     sizes = [end - begin for begin, end in zip(ends, ends[1:], strict=False)]
     parts = zip(torch.split(documents.remainder(size), sizes), values.split(sizes), strict=True)
-    return [
+    entries = (
         SparseCounts(starts[i * K : (i + 1) * K + 1] - ends[i], *part, size)
         for i, part in enumerate(parts)
-    ]
+    )
+    return list(map(Words, entries, sums.unbind()))
 
 
 def _columns(counts: SparseCounts, words: Tensor, n_words: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -54,23 +69,15 @@ def is_sparse(counts: Tensor | SparseCounts) -> bool:
 
 
 def spread(
-    counts: Tensor | SparseCounts, rows: Tensor, words: SparseCounts | None = None
-) -> Tensor:
-    """Σ_i x_ik row_i for each word: (B, K) transposed, by (B, C), gives (K, C).
+    counts: Tensor | SparseCounts, rows: Tensor, words: Words | None = None
+) -> tuple[Tensor, Tensor]:
+    """Σ_i x_ik row_i for each word, (B, K) transposed, by (B, C), gives (K, C); and Σ_i x_ik: (K,).
 
     `words` are the counts by word, where somebody has them already.
     """
+    if words is None and isinstance(counts, SparseCounts) and is_sparse(counts):
+        words = by_word(counts)
     if words is not None:
-        return times(words, rows)
-    if isinstance(counts, SparseCounts) and is_sparse(counts):
-        return times(by_word(counts), rows)
-    return dense(counts).T @ rows
-
-
-def sums(counts: Tensor | SparseCounts, words: SparseCounts | None = None) -> Tensor:
-    """Σ_i x_ik for each word: (K,)."""
-    if words is not None:
-        return words.lengths
-    if isinstance(counts, Tensor):
-        return counts.sum(0)
-    return torch.bincount(counts.words, counts.counts, counts.n_words)
+        return times(words.documents, rows), words.sums
+    x = dense(counts)
+    return x.T @ rows, x.sum(0)

@@ -16,7 +16,7 @@ from docboltz.model.counts import SparseCounts, word_totals
 from docboltz.model.latent_words import LatentWords
 from docboltz.sampling.words import DrawPlan, plans_of
 from docboltz.scratch import Scratch
-from docboltz.training.by_word import each_by_word, is_sparse
+from docboltz.training.by_word import Words, each_by_word, is_sparse
 from docboltz.training.together import ALONE, Alone
 
 MOST_OF_DEVICE = 0.5
@@ -38,8 +38,8 @@ class Batch:
 
     plan: DrawPlan | None = None
     """Where as many words lie as the documents have, if it was worked out beforehand."""
-    by_word: SparseCounts | None = None
-    """The shares word by word, if it was worked out beforehand: (K, B)."""
+    by_word: Words | None = None
+    """The shares word by word, if it was worked out beforehand."""
     thresholds: deque[Tensor] = field(default_factory=deque)
     """What decides about the units, draw by draw, if it was worked out beforehand: (B, F) each."""
     scratch: Scratch | None = None
@@ -55,7 +55,7 @@ class Batch:
         x = self.shares
         n, d = torch.split(self.n, size), torch.split(self.d, size)
         plans: Sequence[DrawPlan | None] = [None] * len(n)
-        by_word: Sequence[SparseCounts | None] = [None] * len(n)
+        by_word: Sequence[Words | None] = [None] * len(n)
         shares: Sequence[Counts] = torch.split(x, size) if isinstance(x, Tensor) else x.split(size)
         if draws and not isinstance(x, Tensor):
             plans = plans_of(self.whole, x.n_words, self.n.dtype, size)

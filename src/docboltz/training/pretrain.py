@@ -33,7 +33,7 @@ from docboltz.sampling.chains import (
 )
 from docboltz.sampling.words import plan_of, sample_word_shares
 from docboltz.settings import ShortRepr
-from docboltz.training.by_word import spread, sums
+from docboltz.training.by_word import Words, spread
 from docboltz.training.documents import Batch, Documents
 from docboltz.training.optimizers import Momentum
 from docboltz.training.plans import Chunk
@@ -171,7 +171,7 @@ class ContrastiveDivergence:
         return gibbs_steps(update, every=s.more_steps_every, maximum=s.max_steps)
 
     def prepare(self, chunk: Chunk) -> None:
-        """Draw the random numbers that units and words are drawn by; add up the documents' words."""
+        """Draw the random numbers that units and words are drawn by."""
         batches, variants, random, scratch = chunk
         p, plans, draws = self._p, [batch.plan for batch in batches], list(variants)
         d = torch.stack([batch.d for batch in batches])  # (updates, B)
@@ -183,8 +183,6 @@ class ContrastiveDivergence:
         thresholds = iter(topic_thresholds(p, d, units).unbind())
         for batch, n in zip(batches, draws, strict=True):
             batch.thresholds.extend(islice(thresholds, n))
-            if batch.by_word is not None:
-                _ = batch.by_word.lengths
         words = [
             n * len(plan.owner) if plan is not None and n > 1 else 0
             for plan, n in zip(plans, draws, strict=True)
@@ -234,7 +232,7 @@ class Side:
 
     shares: Counts
     topics: Tensor
-    by_word: SparseCounts | None = None
+    by_word: Words | None = None
     """The shares word by word, where that was worked out beforehand: (K, B)."""
 
 
@@ -285,8 +283,8 @@ def contrast_gradients(data: Side, model: Side, weighted: Tensor) -> list[Tensor
         x, y = dense(x), dense(y)
         W = (x.T @ weighted).addmm_(y.T, model.topics, alpha=-1 / B)
         return [W, kernels.mean_difference(x, y)]
-    W = spread(x, weighted, data.by_word).sub_(spread(y, model.topics / B))
-    return [W, (sums(x, data.by_word) - sums(y)).div_(B)]
+    (W, b), (W_, b_) = spread(x, weighted, data.by_word), spread(y, model.topics / B)
+    return [W.sub_(W_), (b - b_).div_(B)]
 
 
 def weighted_topics(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -20,8 +22,11 @@ class UpdateRandom(Uniforms):
 
     def __init__(self, seed: int, device: torch.device) -> None:
         self._seed, self._device = seed, device
-        self._numbers = np.random.Generator(np.random.SFC64(seed % 2**64))
         self._generator: torch.Generator | None = None
+
+    @cached_property
+    def _numbers(self) -> np.random.Generator:
+        return np.random.Generator(np.random.SFC64(self._seed % 2**64))
 
     @property
     def generator(self) -> torch.Generator:
