@@ -48,7 +48,7 @@ def test_rows_are_spread_over_words_alike_however_documents_are_stored(K: int) -
     """Few entries are taken by word, many are multiplied as a dense matrix."""
     counts = torch.zeros(3, K).double()
     counts[0, 1], counts[1, :4], counts[2, 1] = 2, 1, 3
-    assert is_sparse(sparse(counts)) == (6 < DENSE * 3 * K) == (K == 400)
+    assert is_sparse(sparse(counts)) == (DENSE * 3 * K > 6) == (K == 400)
     rows = torch.arange(12.0).double().view(3, 4)
     expected = counts.T @ rows, counts.sum(0)
     for found in (

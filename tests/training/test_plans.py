@@ -119,6 +119,20 @@ def test_one_of_enough_threads_is_ahead_where_that_is_worth_it() -> None:
         torch.set_num_threads(before)
 
 
+def test_a_small_update_is_computed_by_a_part_of_many_threads() -> None:
+    before, most = torch.get_num_threads(), plans.MOST_THREADS
+    made = plan()
+    assert made.work == 4 * 5 * 3, "documents times words times units"
+    try:
+        for threads, computing in ((most, most - 1), (most + 1, most), (3 * most, most)):
+            torch.set_num_threads(threads)
+            with one_thread_ahead(made, ContrastiveDivergence(Pretraining())):
+                assert torch.get_num_threads() == computing
+            assert torch.get_num_threads() == threads
+    finally:
+        torch.set_num_threads(before)
+
+
 def test_a_run_in_another_thread_leaves_the_number_of_threads_alone() -> None:
     found: list[bool] = []
 

@@ -102,7 +102,8 @@ def sample_words(probabilities: Tensor, n: Tensor, *, generator: Random) -> Spar
     Rows need not sum to 1; `n` (B,) are whole numbers, 0 included. A word of probability 0 is never
     drawn. The draws come back in order, one entry of count 1 each, as a text would have them.
     """
-    plan = draw_plans(n.long(), *probabilities.shape, probabilities.dtype)[0]
+    B, K = probabilities.shape
+    plan = draw_plans(n.long(), B, K, probabilities.dtype)[0]
     return plan.draw(probabilities, generator=generator)
 
 

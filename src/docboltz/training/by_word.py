@@ -5,6 +5,7 @@ B documents, K words in the vocabulary.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import torch
@@ -28,8 +29,8 @@ class Words(NamedTuple):
 
 def by_word(counts: SparseCounts) -> Words:
     """The same entries word by word."""
-    sums = torch.bincount(counts.words, counts.counts, counts.n_words)
     columns = _columns(counts, counts.words, counts.n_words)
+    sums = _sums(counts.counts, counts.words, counts.n_words)
     return Words(SparseCounts(*columns, len(counts)), sums)
 
 
@@ -39,10 +40,12 @@ def each_by_word(counts: SparseCounts, size: int) -> list[Words]:
     number = counts.owners.div(size, rounding_mode="floor")
     words = torch.add(counts.words, number, alpha=K)  # columns of its own for each batch
     starts, documents, values = _columns(counts, words, batches * K)
-    sums = torch.bincount(words, counts.counts, batches * K).view(batches, K)
+    sums = _sums(counts.counts, words, batches * K).view(batches, K)
     ends = starts[::K].tolist()
-    sizes = [end - begin for begin, end in zip(ends, ends[1:], strict=False)]
-    parts = zip(torch.split(documents.remainder(size), sizes), values.split(sizes), strict=True)
+    sizes = [end - begin for begin, end in pairwise(ends)]
+    parts = zip(
+        torch.split(documents.remainder(size), sizes), torch.split(values, sizes), strict=True
+    )
     entries = (
         SparseCounts(starts[i * K : (i + 1) * K + 1] - ends[i], *part, size)
         for i, part in enumerate(parts)
@@ -59,6 +62,11 @@ def _columns(counts: SparseCounts, words: Tensor, n_words: int) -> tuple[Tensor,
         torch.from_numpy, (columns.indptr, columns.indices, columns.data)
     )
     return starts, documents, values
+
+
+def _sums(values: Tensor, words: Tensor, n_words: int) -> Tensor:
+    """The sum of each word's values: (n_words,)."""
+    return values.new_zeros(n_words).index_add_(0, words, values)  # bincount looks at all first
 
 
 def is_sparse(counts: Tensor | SparseCounts) -> bool:

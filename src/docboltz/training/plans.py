@@ -31,6 +31,11 @@ MOST_NUMBERS = 1 << 20
 """Words of documents and units of the model, for each document, that are made ready at once."""
 ENOUGH_THREADS = 8
 """Threads of torch's from which on one of them makes the next updates ready."""
+MOST_THREADS = 12
+"""Threads that compute what SMALL_WORK is, or less: 15 take as long on an idle machine, and twice
+as long where others use its cores. More work has more of them."""
+SMALL_WORK = 128 * 2000 * 128
+"""Documents of an update times words times units."""
 
 
 class Step(NamedTuple):
@@ -120,6 +125,7 @@ class HostPlan:
         n = own(documents.n, documents.rows)
         numbers = self.size * (float(n.double().mean()) + p.n_topics)
         self._at_once = min(max(1, int(MOST_NUMBERS / numbers)), CHUNK)
+        self.work = self.size * p.n_words * p.n_topics
         self.ahead, self._scratch = False, Scratch()
         self._rooms = Scratch(), Scratch()  # for these updates, and for those after them
         self._thread: ThreadPoolExecutor | None = None
@@ -236,23 +242,33 @@ class DevicePlan:
 
 @contextmanager
 def one_thread_ahead(plan: Plan, schedule: Schedule) -> Iterator[None]:
-    """Let one of torch's threads, if there are enough, make updates ready that take some doing.
+    """Let one of torch's threads, if there are enough, make updates ready that take some doing,
+    and as many of the others compute them as have something to do.
 
     Only from the main thread: torch's number of threads is one for all that begin later.
     """
     threads = torch.get_num_threads()
     alone = threading.current_thread() is threading.main_thread()
-    worth_it = isinstance(plan, HostPlan) and schedule.draws_words
-    if not (worth_it and alone and threads >= ENOUGH_THREADS):
+    enough = alone and threads >= ENOUGH_THREADS
+    if not (isinstance(plan, HostPlan) and schedule.draws_words and enough):
         yield
         return
-    torch.set_num_threads(threads - 1)
+    torch.set_num_threads(min(threads - 1, most_threads(plan.work)))
     plan.ahead = True
     try:
         yield
     finally:
         plan.ahead = False
         torch.set_num_threads(threads)
+
+
+def most_threads(work: int) -> int:
+    """Threads that have something to do in an update of so many documents times words times units.
+
+    >>> most_threads(SMALL_WORK // 2), most_threads(SMALL_WORK), most_threads(3 * SMALL_WORK)
+    (12, 12, 36)
+    """
+    return max(MOST_THREADS, MOST_THREADS * work // SMALL_WORK)
 
 
 def thread_of_its_own() -> ThreadPoolExecutor:

@@ -22,7 +22,7 @@ from torch import Tensor
 from docboltz import kernels
 from docboltz.errors import is_number, is_whole, require
 from docboltz.model.conditionals import Counts, softmax, word_logits
-from docboltz.model.counts import SparseCounts, dense, times
+from docboltz.model.counts import dense, times
 from docboltz.model.parameters import Parameters
 from docboltz.randomness import Random, uniform
 from docboltz.sampling.chains import (
