@@ -211,6 +211,12 @@ def test_plans_of_several_batches_are_those_of_each() -> None:
             torch.testing.assert_close(getattr(one, name), getattr(other, name), rtol=0, atol=0)
 
 
+@pytest.mark.parametrize(("K", "index"), [(2**30 - 1, torch.int32), (2**30, torch.long)], ids=str)
+def test_places_too_many_for_32_bits_have_64(K: int, index: torch.dtype) -> None:
+    plan = draw_plans(torch.tensor([3, 1]), 2, K, torch.float32)[0]
+    assert plan.starts.dtype == plan.owner.dtype == index
+
+
 def test_places_chosen_beforehand_are_those_chosen_later() -> None:
     p, n = torch.rand(3, 7, generator=generator()), torch.tensor([4, 1, 9])
     early, late = (draw_plans(n, 3, 7, torch.float32)[0] for _ in range(2))

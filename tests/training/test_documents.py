@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from docboltz.model.counts import dense
 from docboltz.model.latent_words import LatentWords
+from docboltz.scratch import Scratch
 from docboltz.training import documents as training_documents
 from docboltz.training.documents import Documents, Shuffle
 from tests.conftest import random_counts
@@ -78,3 +79,16 @@ def test_documents_beside_those_held_out_are_learnt_from_like_a_copy_of_them(
     assert torch.equal(some.quantiles(4), copied.quantiles(4))
     assert torch.equal(some.facts.frequency, copied.facts.frequency)
     assert (some.facts.sizes, some.facts.mean_d) == (copied.facts.sizes, copied.facts.mean_d)
+
+
+def test_only_sparse_batches_of_a_chunk_have_their_words_ready() -> None:
+    """As each would be taken alone: a run has the same bits wherever its chunks begin."""
+    counts = torch.zeros(4, 40)
+    counts[0, 3] = counts[1, 7] = 2
+    counts[2:] = 1
+    chunk = documents_of(counts).pick(torch.arange(4))
+    one, other = chunk.split(2, Scratch(), draws=True)
+    assert one.by_word is not None
+    assert torch.equal(one.by_word.documents.dense(), dense(one.shares).T)
+    assert other.by_word is None
+    assert all(batch.by_word is None for batch in chunk.split(2, Scratch(), draws=False))

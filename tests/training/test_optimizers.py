@@ -56,6 +56,12 @@ def test_without_momentum_a_step_is_the_gradient_less_decay_times_the_rate() -> 
     torch.testing.assert_close(leaf, torch.full((2,), 9.802).double())
 
 
+def test_a_gradient_may_lie_in_memory_any_way() -> None:
+    leaf, gradient = torch.zeros(4, 6).double(), torch.arange(24.0).double().view(6, 4).T
+    momentum([leaf]).step([gradient], rate(1.0))
+    assert torch.equal(leaf, gradient)
+
+
 def test_decay_pulls_each_leaf_by_its_own_share() -> None:
     """rate · decay · leaf goes into the velocity, from the leaf as it was before the step."""
     leaves = [torch.full((2,), 10.0).double(), torch.full((2,), 10.0).double()]

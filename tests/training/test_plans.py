@@ -85,6 +85,16 @@ def test_of_long_documents_and_large_models_fewer_updates_are_made_at_once(
     assert plan()._at_once == 1
 
 
+def test_what_a_thread_still_makes_ready_is_waited_for_where_it_is_asked_no_longer() -> None:
+    straight, other = plan(), plan(ahead=True)
+    other._at_once = 3
+    expected = [numbers(straight.next()) for _ in range(12)]
+    for t in range(12):
+        other.ahead = t < 2
+        torch.testing.assert_close(numbers(other.next()), expected[t], rtol=0, atol=0)
+    assert other._ahead is None
+
+
 @AHEAD
 def test_an_error_while_updates_are_made_ready_is_raised(
     ahead: bool, monkeypatch: pytest.MonkeyPatch

@@ -14,7 +14,7 @@ from docboltz.model import exact
 from docboltz.model.conditionals import fast_topic_mean, word_mean
 from docboltz.model.counts import SparseCounts, dense, lengths
 from docboltz.model.parameters import Parameters
-from docboltz.training.by_word import by_word, is_sparse
+from docboltz.training.by_word import each_by_word, is_sparse
 from docboltz.training.documents import Batch
 from docboltz.training.pretrain import (
     ContrastiveDivergence,
@@ -160,7 +160,7 @@ def test_gradients_are_those_of_dense_sides(K: int) -> None:
     weighted = data.topics / 6
     x, y = data.shares.dense(), model.shares.dense()
     expected = [x.T @ weighted - y.T @ model.topics / 6, x.mean(0) - y.mean(0)]
-    for side in (data, replace(data, by_word=by_word(data.shares))):
+    for side in (data, replace(data, by_word=each_by_word(data.shares, 6)[0])):
         torch.testing.assert_close(contrast_gradients(side, model, weighted), expected)
 
 

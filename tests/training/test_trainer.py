@@ -8,7 +8,8 @@ from torch import Tensor
 
 from docboltz.model.counts import dense
 from docboltz.model.parameters import Parameters
-from docboltz.training.documents import Shuffle
+from docboltz.training import trainer as trainer_module
+from docboltz.training.documents import Documents, Shuffle
 from docboltz.training.finetune import Finetuning, MaximumLikelihood
 from docboltz.training.pretrain import ContrastiveDivergence, Pretraining
 from docboltz.training.trainer import Phase, Trainer
@@ -179,6 +180,19 @@ def test_a_look_has_the_rate_of_the_last_update_and_a_batch_of_documents() -> No
     assert trainer.watch() == {"rate": 1.0, "documents": 4}
     trainer.advance(5)
     assert trainer.watch() == {"rate": 5.0, "documents": 4}
+
+
+def test_a_look_is_at_few_documents_spread_over_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trainer_module, "WATCHED", 3)
+    trainer = trainer_of(Drift(batch_size=4))
+    asked: list[list[int]] = []
+    real = Documents.pick
+    monkeypatch.setattr(
+        Documents, "pick", lambda self, index: asked.append(index.tolist()) or real(self, index)
+    )
+    trainer.watch()
+    n = len(trainer.documents)
+    assert asked == [[0, n // 3, 2 * n // 3]]
 
 
 @REAL

@@ -49,13 +49,13 @@ def topic_mean_of_input(p: Parameters, words_input: Tensor, d: Tensor) -> Tensor
     return words_input.add_(p.a).mul_(d[:, None]).sigmoid_()
 
 
-def topic_thresholds(p: Parameters, d: Tensor, uniform: Tensor) -> Tensor:
+def topic_thresholds(p: Parameters, d: Tensor, numbers: Tensor) -> Tensor:
     """logit(u)/D − a_j for uniform numbers u (…, B, F), which are overwritten, and D (…, B).
 
     h_j = 1 where Σ_k W_jk x̄_k is above it has the probability σ(D (Σ_k W_jk x̄_k + a_j)): what can
     be worked out of a draw before the words are known.
     """
-    return uniform.logit_().div_(d[..., None]).sub_(p.a)
+    return numbers.logit_().div_(d[..., None]).sub_(p.a)
 
 
 def gibbs_sweep(

@@ -43,16 +43,16 @@ class DrawPlan:
     _ready: deque[Tensor] = field(default_factory=deque)
     """Random places for the next draws."""
 
-    def prepare(self, uniform: Tensor) -> None:
+    def prepare(self, numbers: Tensor) -> None:
         """Choose the places of several draws now, by uniform numbers (draws, ΣN), float64, which
         are overwritten."""
-        self._ready.extend(self._places(uniform).unbind())
+        self._ready.extend(self._places(numbers).unbind())
 
-    def _places(self, uniform: Tensor) -> Tensor:
-        """Random places, document i's in [i, i + 1): like `uniform`, which is overwritten."""
+    def _places(self, numbers: Tensor) -> Tensor:
+        """Random places, document i's in [i, i + 1), by uniform numbers, which are overwritten."""
         # i + uniform may round up to i + 1, where the next document begins: stay below it by more
         # than the distance of numbers as large as i.
-        return uniform.mul_(1 - len(self.first) * 2.0**-51).add_(self.owner)
+        return numbers.mul_(1 - len(self.first) * 2.0**-51).add_(self.owner)
 
     def draw(
         self,

@@ -6,7 +6,7 @@ B documents, K words in the vocabulary.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 import torch
 from scipy.sparse import csr_array
@@ -19,38 +19,34 @@ DENSE = 0.25
 
 
 class Words(NamedTuple):
-    """A batch word by word."""
+    """A batch word by word, worked out beforehand."""
 
     documents: SparseCounts
-    """For each word the documents that hold it: K rows, B columns."""
+    """For each word the documents that hold it: K rows, B columns, so `words` are documents."""
     sums: Tensor
     """Σ_i x_ik: (K,)."""
 
 
-def by_word(counts: SparseCounts) -> Words:
-    """The same entries word by word."""
-    columns = _columns(counts, counts.words, counts.n_words)
-    sums = _sums(counts.counts, counts.words, counts.n_words)
-    return Words(SparseCounts(*columns, len(counts)), sums)
+def by_word(counts: SparseCounts) -> SparseCounts:
+    """The same entries for each word, as `Words.documents` has them."""
+    return SparseCounts(*_columns(counts, counts.words, counts.n_words), len(counts))
 
 
 def each_by_word(counts: SparseCounts, size: int) -> list[Words]:
-    """The same for each of the batches of so many documents that these are."""
+    """Each of the batches of so many documents that these are, all at once."""
     K, batches = counts.n_words, len(counts) // size
     number = counts.owners.div(size, rounding_mode="floor")
     words = torch.add(counts.words, number, alpha=K)  # columns of its own for each batch
     starts, documents, values = _columns(counts, words, batches * K)
-    sums = _sums(counts.counts, words, batches * K).view(batches, K)
+    totals = _totals(words, counts.counts, batches * K).view(batches, K)
     ends = starts[::K].tolist()
     sizes = [end - begin for begin, end in pairwise(ends)]
-    parts = zip(
-        torch.split(documents.remainder(size), sizes), torch.split(values, sizes), strict=True
-    )
+    parts = (torch.split(t, sizes) for t in (documents.remainder(size), values))
     entries = (
         SparseCounts(starts[i * K : (i + 1) * K + 1] - ends[i], *part, size)
-        for i, part in enumerate(parts)
+        for i, part in enumerate(zip(*parts, strict=True))
     )
-    return list(map(Words, entries, sums.unbind()))
+    return list(map(Words, entries, totals.unbind()))
 
 
 def _columns(counts: SparseCounts, words: Tensor, n_words: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -64,28 +60,32 @@ def _columns(counts: SparseCounts, words: Tensor, n_words: int) -> tuple[Tensor,
     return starts, documents, values
 
 
-def _sums(values: Tensor, words: Tensor, n_words: int) -> Tensor:
+def _totals(words: Tensor, values: Tensor, n_words: int) -> Tensor:
     """The sum of each word's values: (n_words,)."""
     return values.new_zeros(n_words).index_add_(0, words, values)  # bincount looks at all first
 
 
-def is_sparse(counts: Tensor | SparseCounts) -> bool:
-    """Whether zeros are so many that they are better left out."""
-    if isinstance(counts, Tensor):
+def is_sparse(counts: Tensor | SparseCounts) -> TypeGuard[SparseCounts]:
+    """Whether zeros are so many that they are better left out, where SciPy can do it."""
+    if isinstance(counts, Tensor) or counts.words.device.type != "cpu":
         return False
     return len(counts.words) < DENSE * len(counts) * counts.n_words
 
 
 def spread(
-    counts: Tensor | SparseCounts, rows: Tensor, words: Words | None = None
-) -> tuple[Tensor, Tensor]:
-    """Σ_i x_ik row_i for each word, (B, K) transposed, by (B, C), gives (K, C); and Σ_i x_ik: (K,).
+    counts: Tensor | SparseCounts, rows: Tensor, words: SparseCounts | None = None
+) -> Tensor:
+    """Σ_i x_ik row_i for each word: (B, K) transposed, by (B, C), gives (K, C).
 
     `words` are the counts by word, where somebody has them already.
     """
-    if words is None and isinstance(counts, SparseCounts) and is_sparse(counts):
+    if words is None and is_sparse(counts):
         words = by_word(counts)
-    if words is not None:
-        return times(words.documents, rows), words.sums
-    x = dense(counts)
-    return x.T @ rows, x.sum(0)
+    return dense(counts).T @ rows if words is None else times(words, rows)
+
+
+def sums(counts: Tensor | SparseCounts) -> Tensor:
+    """Σ_i x_ik for each word: (K,)."""
+    if isinstance(counts, Tensor):
+        return counts.sum(0)
+    return _totals(counts.words, counts.counts, counts.n_words)

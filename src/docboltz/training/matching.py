@@ -225,8 +225,8 @@ def matching_gradient(
         surprise = less(other.shares, expected).mul_(prediction * weight[:, None])
         to_h = to_h + surprise @ p.W.T  # (B, F)
     # Down to the words: h = σ(D (x̄ Wᵀ + a)), where a is not learnt.
-    W, _ = spread(one.shares, one.d[:, None] * h * (1 - h) * to_h)  # (K, F)
-    W += spread(other.shares, other.d[:, None] * h_ * (1 - h_) * to_h_)[0]
+    W = spread(one.shares, one.d[:, None] * h * (1 - h) * to_h)  # (K, F)
+    W += spread(other.shares, other.d[:, None] * h_ * (1 - h_) * to_h_)
     b = torch.zeros_like(p.b)
     if prediction:
         W.addmm_(surprise.T, h)

@@ -29,7 +29,7 @@ class Momentum:
         for leaf, velocity, decay, gradient in parts:
             sgd(
                 [leaf],
-                [gradient],
+                [gradient.contiguous()],  # it goes through memory as it lies
                 [velocity],
                 fused=True,  # one pass through memory
                 weight_decay=-decay,

@@ -126,8 +126,8 @@ class HostPlan:
         numbers = self.size * (float(n.double().mean()) + p.n_topics)
         self._at_once = min(max(1, int(MOST_NUMBERS / numbers)), CHUNK)
         self.work = self.size * p.n_words * p.n_topics
-        self.ahead, self._scratch = False, Scratch()
-        self._rooms = Scratch(), Scratch()  # for these updates, and for those after them
+        self.ahead, self._scratch = False, Scratch()  # which updates write into
+        self._rooms = Scratch(), Scratch()  # what was made ready for some, and for those after them
         self._thread: ThreadPoolExecutor | None = None
         self._ahead: tuple[range, Future[list[Step]]] | None = None
         self._update, self._ready = first, deque[Step]()
@@ -152,6 +152,9 @@ class HostPlan:
         """Steps of the updates first, first + 1, …; has those after them made meanwhile."""
         now = self._updates_from(first)
         if not self.ahead:
+            if self._ahead is not None:  # it writes where we want to
+                self._ahead[1].exception()
+                self._ahead = None
             return self._make(now)
         self._thread = self._thread or thread_of_its_own()
         if self._ahead is None or self._ahead[0] != now:

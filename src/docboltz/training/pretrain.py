@@ -33,7 +33,7 @@ from docboltz.sampling.chains import (
 )
 from docboltz.sampling.words import plan_of, sample_word_shares
 from docboltz.settings import ShortRepr
-from docboltz.training.by_word import Words, spread
+from docboltz.training.by_word import Words, spread, sums
 from docboltz.training.documents import Batch, Documents
 from docboltz.training.optimizers import Momentum
 from docboltz.training.plans import Chunk
@@ -171,8 +171,10 @@ class ContrastiveDivergence:
         return gibbs_steps(update, every=s.more_steps_every, maximum=s.max_steps)
 
     def prepare(self, chunk: Chunk) -> None:
-        """Draw the random numbers that units and words are drawn by."""
+        """Draw the random numbers that units and words are drawn by, on a CPU."""
         batches, variants, random, scratch = chunk
+        if not all(batch.d.device.type == "cpu" for batch in batches):
+            return
         p, plans, draws = self._p, [batch.plan for batch in batches], list(variants)
         d = torch.stack([batch.d for batch in batches])  # (updates, B)
         shape = sum(draws), d.shape[1], p.n_topics
@@ -283,8 +285,9 @@ def contrast_gradients(data: Side, model: Side, weighted: Tensor) -> list[Tensor
         x, y = dense(x), dense(y)
         W = (x.T @ weighted).addmm_(y.T, model.topics, alpha=-1 / B)
         return [W, kernels.mean_difference(x, y)]
-    (W, b), (W_, b_) = spread(x, weighted, data.by_word), spread(y, model.topics / B)
-    return [W.sub_(W_), (b - b_).div_(B)]
+    words, own = data.by_word or (None, sums(x))
+    W = spread(x, weighted, words).sub_(spread(y, model.topics / B))
+    return [W, (own - sums(y)).div_(B)]
 
 
 def weighted_topics(

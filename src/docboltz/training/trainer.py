@@ -21,7 +21,7 @@ AT_ONCE = 5
 """Updates of one variant that are replayed at once: from one replay to the next there is a gap."""
 
 WATCHED = 32
-"""Documents that tell a person what there is to see: their mean is as good as that of more."""
+"""Documents, spread over all, that tell a person what there is to see."""
 
 OWN = "phase"
 """Beginning of the names of tensors that each worker has of its own."""
@@ -161,7 +161,8 @@ class Trainer:
     def watch(self) -> dict[str, float]:
         """What there is to see of the phase now."""
         device = self.generator.device
-        batch = self.documents.pick(torch.arange(min(self._plan.size, WATCHED), device=device))
+        n, looked_at = len(self.documents), min(self._plan.size, WATCHED)
+        batch = self.documents.pick(torch.arange(looked_at, device=device) * n // looked_at)
         # Random numbers of its own: to look must not change what follows.
         generator = torch.Generator(device).manual_seed(self.update)
         seen = self.phase.watch(batch, self.update, generator)
