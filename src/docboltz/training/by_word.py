@@ -41,11 +41,13 @@ def each_by_word(counts: SparseCounts, size: int) -> list[Words]:
     totals = _totals(words, counts.counts, batches * K).view(batches, K)
     ends = starts[::K].tolist()
     sizes = [end - begin for begin, end in pairwise(ends)]
-    parts = (torch.split(t, sizes) for t in (documents.remainder(size), values))
-    entries = (
-        SparseCounts(starts[i * K : (i + 1) * K + 1] - ends[i], *part, size)
-        for i, part in enumerate(zip(*parts, strict=True))
+    parts = zip(
+        torch.split(documents.remainder(size), sizes), torch.split(values, sizes), strict=True
     )
+    entries = [
+        SparseCounts(starts[i * K : (i + 1) * K + 1] - ends[i], *part, size)
+        for i, part in enumerate(parts)
+    ]
     return list(map(Words, entries, totals.unbind()))
 
 
