@@ -42,14 +42,17 @@ def test_groups_reach_the_command_as_one_parameter_each():
 
 def test_every_option_reaches_the_reader(tmp_path):
     file = tmp_path / "table.data"
-    file.write_bytes("Kopf;Körper;Nummer;Marken;Tag\nA;é;7;x|y;2013\n".encode("latin-1"))
+    table = "Kopf;Körper;Nummer;Marken;Tag;Titel;Wer;Wo\nA;é;7;x|y;2013;T;Ann;hier\n"
+    file.write_bytes(table.encode("latin-1"))
     options = ["--format", "csv", "--text", "Kopf", "--text", "Körper", "--id", "Nummer"]
-    options += ["--label", "Marken", "--date", "Tag", "--label-separator", "|"]
+    options += ["--label", "Marken", "--date", "Tag", "--title", "Titel", "--keep", "Wer,Wo"]
+    options += ["--label-separator", "|"]
     options += ["--encoding", "latin-1", "--delimiter", ";", "--header", "--no-quotes"]
     seen = given(file, *options)
     documents = read(**seen["corpus"])
     (document,) = documents
-    assert document == Document("7", "A\né", ("x", "y"), "2013")
+    columns = {"Wer": "Ann", "Wo": "hier"}
+    assert document == Document("7", "A\né", ("x", "y"), "2013", "T", columns)
     assert documents.report.documents == 1
     assert seen["again"] == options
 

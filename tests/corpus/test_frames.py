@@ -49,6 +49,20 @@ def test_columns_of_frames_are_named_or_found(frame):
 
 
 @pytest.mark.parametrize("frame", FRAMES)
+def test_titles_and_columns_of_frames(frame):
+    options = {"text": "nr", "title": "body", "keep": ("price", "stars", "body")}
+    first, second, _ = read(frame(COLUMNS), **options)
+    assert first.title == "ships"
+    assert first.columns == {"price": "1.5", "stars": '["a", "b"]', "body": "ships"}
+    assert (second.title, second.columns["body"]) == ("", "")
+
+
+def test_titles_and_columns_of_documents_stay():
+    given = Document("1", "a", title="A", columns={"by": "Ann"})
+    assert list(as_documents([given], "fit")) == [given]
+
+
+@pytest.mark.parametrize("frame", FRAMES)
 def test_a_frame_among_texts_is_read_as_a_frame(frame):
     assert [d.text for d in as_documents(frame(COLUMNS), "fit")] == ["ships", "", "sails"]
     assert [d.id for d in as_documents(frame(COLUMNS), "fit")] == ["0", "1", "2"]

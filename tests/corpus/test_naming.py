@@ -9,7 +9,7 @@ def test_rows_become_documents_whose_ids_differ():
     rows = [
         Row(1, "a", "sea", ("x",), "2013"),
         Row(2, "a", " ", (), None),
-        Row(3, None, "b\udcff", ("\ud800",)),
+        Row(3, None, "b\udcff", ("\ud800",), title="\ud801", columns={"x": "\ud802"}),
         Row(4, None, "sky", (), numbered=True),
     ]
     report = ReadReport()
@@ -17,7 +17,7 @@ def test_rows_become_documents_whose_ids_differ():
     assert found == [
         Document("a", "sea", ("x",), "2013"),
         Document("a#2", " "),
-        Document("3", "b\\udcff", ("\\ud800",)),
+        Document("3", "b\\udcff", ("\\ud800",), "", "\\ud801", {"x": "\\ud802"}),
         Document("4", "sky"),
     ]
     assert (report.documents, report.unlabelled, report.undated) == (4, 2, 2)

@@ -13,6 +13,8 @@ def test_options_survive_json():
         "nr",
         "stars",
         "day",
+        "headline",
+        ("author", "url"),
         "|",
         "latin-1",
         ";",
@@ -33,6 +35,12 @@ def test_one_column_is_no_list_of_columns():
     assert ReadOptions(text=[]) == ReadOptions()
 
 
+@pytest.mark.parametrize("keep", ["author, url", ["author", "url", "author"]])
+def test_columns_to_keep_are_a_list_or_split_by_commas(keep):
+    assert ReadOptions(keep=keep).keep == ("author", "url")
+    assert ReadOptions(keep=()) == ReadOptions(keep=" ,") == ReadOptions()
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -43,6 +51,9 @@ def test_one_column_is_no_list_of_columns():
         ("id", 1),
         ("label", b"x"),
         ("date", 2013),
+        ("title", ["a"]),
+        ("keep", 3),
+        ("keep", ["a", None]),
         ("label_separator", ""),
         ("encoding", "utf-9"),
         ("encoding", "rot13"),

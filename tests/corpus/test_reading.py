@@ -103,6 +103,17 @@ def test_workers_that_read_change_nothing(begun, files, n_jobs):
     assert report.summary() == report_then.summary()
 
 
+def test_titles_and_columns_come_back_from_workers(begun, tmp_path):
+    for number in range(3):
+        rows = [{**row, "title": f"Title {row['id']}", "n": i} for i, row in enumerate(records(1))]
+        write_jsonl(tmp_path / f"{number}", rows)
+    documents, seen = read(tmp_path, keep=("n", "label")), []
+    count(documents, n_jobs=2, on_document=seen.append)
+    assert any(isinstance(request, reading.ReadPart) for request in begun)
+    assert seen == list(documents)
+    assert (seen[1].title, seen[1].columns) == ("Title 1-1", {"n": "1", "label": "y"})
+
+
 @pytest.mark.parametrize("files", [write_parquet], indirect=True)
 def test_with_a_vocabulary_pairs_and_counts_on_disk(begun, files):
     analysis = TextAnalysis(ngrams=2)

@@ -236,6 +236,56 @@ def test_formats_are_told_by_their_first_bytes(head, format):
     assert sniff("x", head) == format
 
 
+class TestTitleAndKeep:
+    ROWS = (("a", " Sea ", "Ann", "7"), ("b", "", "", "8"))
+
+    @pytest.fixture(params=["csv", "tsv", "jsonl", "parquet"])
+    def file(self, place, request):
+        names = ["text", "headline", "Author", "n"]
+        records = [dict(zip(names, row, strict=True)) for row in self.ROWS]
+        path = place / f"a.{request.param}"
+        if request.param == "jsonl":
+            records[1] = {"text": "b", "Author": None, "n": 8}
+            path.write_text("\n".join(map(json.dumps, records)))
+        elif request.param == "parquet":
+            path.write_bytes(as_parquet(pyarrow.Table.from_pylist(records)))
+        else:
+            mark = "," if request.param == "csv" else "\t"
+            path.write_text("\n".join(map(mark.join, [names, *self.ROWS])))
+        return path
+
+    def test_they_are_read_from_every_format(self, file):
+        documents = readers.read(file, title="headline", keep=("author", "n"))
+        assert [(d.title, d.columns) for d in documents] == [
+            ("Sea", {"author": "Ann", "n": "7"}),
+            ("", {"author": "", "n": "8"}),
+        ]
+        (line,) = documents.report.summary()
+        assert line.endswith("no label, title 'headline'; kept: 'Author', 'n'")
+
+    def test_they_must_be_there(self, file):
+        with pytest.raises(InvalidCorpus, match=r"no title column 'name'.*'headline'"):
+            list(readers.read(file, title="name"))
+        with pytest.raises(InvalidCorpus, match=r"no column 'url' to keep.*'headline'") as error:
+            list(readers.read(file, keep="n,url"))
+        assert error.value.settings == ("keep",)
+
+    def test_saved_ones_may_be_missing(self, file):
+        saved = readers.ReadOptions(title="name", keep=("n", "url"))
+        documents = readers.read(file, options=saved)
+        assert [(d.title, d.columns) for d in documents] == [
+            ("", {"n": "7", "url": ""}),
+            ("", {"n": "8", "url": ""}),
+        ]
+        assert documents.report.absent_columns == 2
+
+    def test_values_of_json_that_are_no_strings(self, place):
+        record = {"text": "a", "tags": ["é", 1], "by": {"name": "\ud800"}, "free": True}
+        documents, _ = read(place / "a.jsonl", json.dumps(record), keep="tags,by,free")
+        by = '{"name": "\\ud800"}'
+        assert documents[0].columns == {"tags": '["é", 1]', "by": by, "free": "true"}
+
+
 class TestDates:
     def test_a_date_column_is_found_in_every_format(self, place):
         days = ["2013-08-11", "soon", "", "2013-08-12 10:20"]

@@ -21,6 +21,8 @@ READING = (
     option("--id", "Column with the document's id."),
     option("--label", "Column with the label or labels."),
     option("--date", "Column with the document's date."),
+    option("--title", "Column with the document's title."),
+    option("--keep", "Further columns to keep with each document, split by commas."),
     option("--label-separator", "Splits labels kept in one string."),
     option("--encoding", "UTF-8, else detected, by default."),
     option("--delimiter", "What separates the columns of a CSV: a character, or tab."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -37,6 +38,7 @@ DATE_NAMES = (
     "publication_year", "updated_at", "updated", "update_date",
 )  # fmt: skip
 """Taken if the values are dates, too: a `time` of "3:20" is none."""
+TITLE_NAMES = ("title",)
 MOST_LABELS = 1_000_000
 """Of one document."""
 
@@ -54,9 +56,17 @@ class Columns:
     date: str | None = None
     dates: DateReading = field(default_factory=DateReading)
     """How the values of the date column are read."""
+    title: str | None = None
+    kept: tuple[tuple[str, str | None], ...] = ()
+    """Further columns: the name that was asked for, and that of the column, None if missing."""
 
-    def get(self, record: Mapping[str, Any]) -> tuple[str | None, str, tuple[str, ...], str | None]:
-        """The id (None if missing), text, labels and date (None if it is not one) of a record."""
+    def get(
+        self, record: Mapping[str, Any]
+    ) -> tuple[str | None, str, tuple[str, ...], str | None, str, dict[str, str]]:
+        """What a record says of a document: None for an id that is missing, or a date that is none.
+
+        Id, text, labels, date, title, and the columns that are kept.
+        """
         parts = [as_text(record.get(name)) for name in self.text]
         text = parts[0] if len(parts) == 1 else "\n".join(part for part in parts if part)
         name = as_text(record.get(self.id)).strip() if self.id is not None else ""
@@ -64,7 +74,12 @@ class Columns:
         if self.label is not None:
             labels = as_labels(record.get(self.label), self.label_separator)
         date = "" if self.date is None else self.dates(record.get(self.date))
-        return name or None, text, labels, date
+        title = "" if self.title is None else as_text(record.get(self.title)).strip()
+        kept = {
+            name: "" if column is None else as_kept(record.get(column))
+            for name, column in self.kept
+        }
+        return name or None, text, labels, date, title, kept
 
     def __str__(self) -> str:
         """What is read from where, in words."""
@@ -73,13 +88,17 @@ class Columns:
         label = "no label" if self.label is None else f"label {shown(self.label)}"
         order = f" ({self.dates})" if str(self.dates) else ""
         date = "" if self.date is None else f", date {shown(self.date)}{order}"
+        title = "" if self.title is None else f", title {shown(self.title)}"
+        names = [column for _, column in self.kept if column is not None]
+        kept = f"; kept: {_quoted(names, 5)}" if names else ""
         unused = f"; not used: {_quoted(self.unused, 5)}" if self.unused else ""
-        return f"text {text}, {identity}, {label}{date}{unused}"
+        return f"text {text}, {identity}, {label}{date}{title}{kept}{unused}"
 
     @property
     def used(self) -> list[str]:
         """Every column that is read, each once."""
-        names = [*self.text, self.id, self.label, self.date]
+        names = [*self.text, self.id, self.label, self.date, self.title]
+        names += [column for _, column in self.kept]
         return list(dict.fromkeys(name for name in names if name is not None))
 
 
@@ -103,25 +122,26 @@ class ColumnChoice:
     ) -> Columns:
         """Choose columns among `names`; `is_text` tells which may hold text, `dates` which dates.
 
-        `absent` gets a message for each saved id, label or date column that is missing. Others
-        must not be, unless `lenient`.
+        `absent` gets a message for each saved column but the text that is missing. Others must not
+        be, unless `lenient`.
         """
         options = self.options
         wanted = (options.text,) if isinstance(options.text, str) else options.text or ()
         text = tuple(_named(name, names, where, "text") for name in wanted)
 
-        def optional(what: str) -> str | None:
-            name: str | None = getattr(options, what)
+        def optional(what: str, name: str | None) -> str | None:
             found = None if name is None else same_name(name, names)
             if name is None or found is not None:
                 return found
             if what in self.saved:
-                absent(f"{where} has no {what} column {shown(name)}")
+                absent(f"{where} has no {_column(what, name)}")
                 return None
             return name if lenient else _named(name, names, where, what)
 
-        identity, label, date = optional("id"), optional("label"), optional("date")
-        taken = {*text, identity, label, date}
+        identity, label = optional("id", options.id), optional("label", options.label)
+        date, title = optional("date", options.date), optional("title", options.title)
+        kept = tuple((name, optional("keep", name)) for name in options.keep or ())
+        taken = {*text, identity, label, date, title}
         free = [name for name in names if name not in taken]
         if not text:
             candidates = [name for name in free if is_text(name)]
@@ -147,9 +167,23 @@ class ColumnChoice:
         else:
             found_dates = ((name, dates(name, False)) for name in _all_known(free, DATE_NAMES))
             date, reading = next((pair for pair in found_dates if pair[1]), (None, None))
-        unused = tuple(name for name in free if name != date)
+        free = [name for name in free if name != date]
+        title = title if title is not None else _known(free, TITLE_NAMES)
+        used = {title, *(column for _, column in kept)}
+        unused = tuple(name for name in free if name not in used)
         how = options.label_separator, unused, date, reading or DateReading()
-        return Columns(text, identity, label, *how)
+        return Columns(text, identity, label, *how, title, kept)
+
+
+def as_kept(value: Any) -> str:
+    """A string from whatever a column that is kept holds: JSON, if the value is not simple."""
+    value = plain(value)
+    if not isinstance(value, (bool, list, tuple, dict)):
+        return as_text(value)
+    try:
+        return json.dumps(value, ensure_ascii=False, default=as_text)
+    except Exception as error:  # it is nested too deeply, or whatever an object does
+        raise _unreadable(value, error) from error
 
 
 def as_text(value: Any) -> str:
@@ -166,9 +200,7 @@ def as_text(value: Any) -> str:
     try:
         return str(value)
     except Exception as error:  # a number of 5,000 digits, or whatever an object does
-        raise InvalidCorpus(
-            f"A value of type {type(value).__name__} cannot be read as text: {_reason(error)}."
-        ) from error
+        raise _unreadable(value, error) from error
 
 
 def _flat(values: Sequence[Any]) -> list[Any]:
@@ -186,8 +218,11 @@ def _flat(values: Sequence[Any]) -> list[Any]:
     return flat
 
 
-def _reason(error: Exception) -> str:
-    return printable(str(error)).strip().rstrip(".") or type(error).__name__
+def _unreadable(value: object, error: Exception) -> InvalidCorpus:
+    reason = printable(str(error)).strip().rstrip(".") or type(error).__name__
+    return InvalidCorpus(
+        f"A value of type {type(value).__name__} cannot be read as text: {reason}."
+    )
 
 
 def as_labels(value: Any, separator: str | None) -> tuple[str, ...]:
@@ -224,11 +259,15 @@ def _named(name: str, names: Sequence[str], where: str, what: str) -> str:
     found = same_name(name, names)
     if found is None:
         raise InvalidCorpus(
-            f"{where} has no {what} column {shown(name)}. It has {_listed(names)}.",
+            f"{where} has no {_column(what, name)}. It has {_listed(names)}.",
             hint=f"Name one of them with {{{what}}}.",
             settings=(what,),
         )
     return found
+
+
+def _column(what: str, name: str) -> str:
+    return f"column {shown(name)} to keep" if what == "keep" else f"{what} column {shown(name)}"
 
 
 def _listed(names: Sequence[str]) -> str:

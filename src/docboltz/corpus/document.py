@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text with a name, labels and a date."""
+    """A text with a name, labels, a date, a title and further columns."""
 
     id: str
     text: str
@@ -17,3 +18,7 @@ class Document:
 
     "2013", "2013-08", "2013-08-11" or "2013-08-11T10:20:00".
     """
+    title: str = ""
+    """The title; "" where there is none."""
+    columns: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """Columns that were kept, by name."""

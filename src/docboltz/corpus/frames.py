@@ -77,7 +77,8 @@ def read_texts(texts: Iterable[Any], owner: str) -> Iterator[Row]:
         if isinstance(value, str):
             yield Row(number, None, str(value), ())  # NumPy's strings become Python's
         elif isinstance(value, Document):
-            yield Row(number, value.id, value.text, value.labels, dates(value.date))
+            more = value.title, value.columns
+            yield Row(number, value.id, value.text, value.labels, dates(value.date), *more)
         else:
             yield Row(number, None, _as_text(value, number, owner), ())
 

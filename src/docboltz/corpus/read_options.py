@@ -31,6 +31,10 @@ class ReadOptions(SavedSettings):
     """The column with the label or labels."""
     date: str | None = None
     """The column with the document's date."""
+    title: str | None = None
+    """The column with the document's title."""
+    keep: str | tuple[str, ...] | None = None
+    """Further columns that are kept with the document; in one string, split by commas."""
     label_separator: str | None = None
     """Splits labels that are one string: "a;b" with ";"."""
     encoding: str | None = None
@@ -52,8 +56,14 @@ class ReadOptions(SavedSettings):
         names = self.text if isinstance(self.text, tuple) else (self.text or "",)
         named = all(isinstance(name, str) for name in names)
         check(named, "text", "the name of a column, or several")
-        for name in ("id", "label", "date"):
+        for name in ("id", "label", "date", "title"):
             check(_is_text_or_none(getattr(self, name)), name, "the name of a column")
+        keep = self.keep or ()
+        if isinstance(keep, str):
+            keep = tuple(name for part in keep.split(",") if (name := part.strip()))
+        named = isinstance(keep, (list, tuple)) and all(isinstance(name, str) for name in keep)
+        check(named, "keep", "names of columns")
+        object.__setattr__(self, "keep", tuple(dict.fromkeys(keep)) or None)
         separator = self.label_separator
         check(_is_text_or_none(separator) and separator != "", "label_separator", "some text")
         check(_is_encoding(self.encoding), "encoding", "an encoding, such as utf-8 or cp1252")

@@ -161,6 +161,8 @@ def read(
     id: str | None = None,
     label: str | None = None,
     date: str | None = None,
+    title: str | None = None,
+    keep: str | Sequence[str] | None = None,
     format: Format | None = None,
     label_separator: str | None = None,
     encoding: str | None = None,
@@ -173,12 +175,14 @@ def read(
 
     The format follows from a file's name, or from its first bytes, unless `format` names it. In a
     folder every file is a document: its path is its id and its sub-folder its label (a folder of
-    nothing but CSV, TSV, JSON Lines or Parquet files is read as these). `text`, `id`, `label` and
-    `date` name columns; left out, they are found by usual names. Several text columns are joined.
-    Labels may be lists, or one string cut at `label_separator`. For CSV and TSV, `delimiter`
-    separates columns, `header=False` says that there are no names (columns are "1", "2", …, the
-    longest is the text) and `quotes=False` that quotes are text. A data frame is one of pandas or
-    polars, or a table of pyarrow.
+    nothing but CSV, TSV, JSON Lines or Parquet files is read as these). `text`, `id`, `label`,
+    `date` and `title` name columns; left out, they are found by usual names. Several text columns
+    are joined. Labels may be lists, or one string cut at `label_separator`. `keep` names further
+    columns, as a list or split by commas: `Document.columns` has them as strings, "" for a missing
+    value and JSON for a list or an object. For CSV and TSV, `delimiter` separates columns,
+    `header=False` says that there are no names (columns are "1", "2", …, the longest is the text)
+    and `quotes=False` that quotes are text. A data frame is one of pandas or polars, or a table of
+    pyarrow.
 
     Dates are those of ISO 8601, of mail (RFC 2822), with names of months in English, 2013/08/11,
     11.08.2013, and 08/11/2013, whose order the first hundred values of a file tell: the month comes
@@ -190,19 +194,19 @@ def read(
     several. An id that is taken gets a suffix, "a#2".
 
     `options` are those of the documents that a model was trained on (`Documents.options`). What is
-    given beside them counts more. New documents need the text columns named there, while an id,
-    label or date column may be missing; that is reported.
+    given beside them counts more. New documents need the text columns named there, while others
+    may be missing; that is reported.
 
     Paths are checked at once; everything else as it comes.
 
     >>> import pandas
     >>> documents = read(pandas.DataFrame({"nr": [7], "body": ["Ships at sea."]}), id="nr")
-    >>> documents, list(documents)
-    (Documents(a DataFrame: id 'nr'), [Document(id='7', text='Ships at sea.', labels=(), date='')])
+    >>> documents, [(document.id, document.text) for document in documents]
+    (Documents(a DataFrame: id 'nr'), [('7', 'Ships at sea.')])
     """
     asked: dict[str, Any] = {}
     asked |= {"text": text or None, "id": id, "label": label, "date": date}
-    asked |= {"label_separator": label_separator}
+    asked |= {"title": title, "keep": keep or None, "label_separator": label_separator}
     asked |= {"format": format, "encoding": encoding, "delimiter": delimiter}
     asked |= {"header": header, "quotes": quotes}
     named = {name: value for name, value in asked.items() if value is not None}

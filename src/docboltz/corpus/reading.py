@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from docboltz.corpus.chunks import ChunkCounter, ChunkCounts, cut
 from docboltz.corpus.naming import Fields
 from docboltz.corpus.report import ReadReport
+from docboltz.corpus.rows import Row
 from docboltz.corpus.workers import Worker, started
 from docboltz.files import temporary_folder
 
@@ -50,11 +51,11 @@ class ReadPart:
         limits = self.chunk_characters, self.chunk_documents
         try:
             with self.file.open("wb") as out:
-                for chunk in cut(rows, lambda row: len(row.text), *limits):
+                for chunk in cut(rows, _size, *limits):
                     # By column, which is read back faster. Of several files nothing is numbered:
                     # what has no id is called after its file.
-                    _, ids, texts, labels, dates, _ = zip(*chunk, strict=True)
-                    found = (ids, texts, labels, dates), counter.count(texts)
+                    _, *about, _ = zip(*chunk, strict=True)
+                    found = about, counter.count(about[1])
                     pickle.dump(found, out, pickle.HIGHEST_PROTOCOL)
                     out.flush()
                     yield None
@@ -62,6 +63,11 @@ class ReadPart:
             yield End(report, error)
         else:
             yield End(report)
+
+
+def _size(row: Row) -> int:
+    """The characters of a row, of which a chunk has only so many."""
+    return len(row.text) + len(row.title) + sum(map(len, row.columns.values()))
 
 
 def read_with_workers(
@@ -123,8 +129,8 @@ class _Answers:
         file = answer
         with file.open("rb") as found:
             while not isinstance(answer, End):
-                (ids, texts, labels, dates), counts = pickle.load(found)
-                yield zip(count(1), ids, texts, labels, dates, repeat(False)), counts
+                about, counts = pickle.load(found)
+                yield zip(count(1), *about, repeat(False)), counts
                 answer = self._come.get()
         file.unlink()
         return answer

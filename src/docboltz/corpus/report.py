@@ -73,7 +73,7 @@ class ReadReport:
     duplicate_ids: int = 0
     """Documents whose id was taken; they got a suffix: "a", "a#2", "a#3"."""
     absent_columns: int = 0
-    """Id, label and date columns of the training corpus that a file does not have."""
+    """Columns of the training corpus that a file does not have, other than the text."""
     repeated_columns: int = 0
     """Columns that are read of which a file has several of the same name; the first is read."""
     encodings: Counter[str] = field(default_factory=Counter)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
@@ -32,6 +32,8 @@ class Row(NamedTuple):
     labels: tuple[str, ...]
     date: str | None = ""
     """None for a value that is no date."""
+    title: str = ""
+    columns: Mapping[str, str] = {}
     numbered: bool = False
     """No row of its file has an id, so that numbers are ids which differ and need not be held."""
 

@@ -118,9 +118,9 @@ def read_json_lines(file: TableFile) -> Iterator[Row]:
 class _JsonColumns:
     """The columns of JSON records, which may differ from line to line.
 
-    They are found once for each set of fields. A record may lack its id, label or date, but a
-    column that was named and that no record has is a spelling mistake. The first lines tell which
-    fields are dates.
+    They are found once for each set of fields. A record may lack all but its text, but a column
+    that was named and that no record has is a spelling mistake. The first lines tell which fields
+    are dates.
     """
 
     def __init__(self, file: TableFile, first_lines: list[str | None]) -> None:
@@ -134,7 +134,8 @@ class _JsonColumns:
         self._text: dict[str, None] = {}
         self._used: dict[str, None] = {}
         self._first: dict[str, Columns] = {}
-        """The first columns that have an id, a label, a date."""
+        """The first columns that have an id, a label, a date, a title."""
+        self._kept: dict[str, str | None] = {}
 
     def of(self, record: dict[str, Any]) -> Columns:
         fields = tuple(record)
@@ -155,7 +156,8 @@ class _JsonColumns:
             self._n_fields += sum(map(len, fields)) + len(fields)
             self._text.update(dict.fromkeys(found.text))
             self._used.update(dict.fromkeys(found.used))
-        for what in ("id", "label", "date"):
+            self._kept.update((name, column) for name, column in found.kept if column is not None)
+        for what in ("id", "label", "date", "title"):
             if getattr(found, what) is not None:
                 self._first.setdefault(what, found)
 
@@ -166,10 +168,12 @@ class _JsonColumns:
     def report(self) -> None:
         """Say which fields were read, and which of any record were not."""
         none = Columns((), None, None)
-        id, label, date = (self._first.get(what, none) for what in ("id", "label", "date"))
+        id, label, date, title = (
+            self._first.get(what, none) for what in ("id", "label", "date", "title")
+        )
         unused = tuple(name for name in self._fields if name not in self._used)
-        named = id.id, label.label, None, unused, date.date, date.dates
-        read = Columns(tuple(self._text), *named)
+        named = id.id, label.label, None, unused, date.date, date.dates, title.title
+        read = Columns(tuple(self._text), *named, tuple(self._kept.items()))
         self._file.report.read_as[ReadAs("JSON Lines", read if self._known else None)] += 1
 
 
