@@ -9,16 +9,15 @@ the same of features in steps of 1/255; Hamming distance of bits at .5 and at ea
 and the best of bits at the mean, so many of them, ranked by cosine before all others. Equal
 distances count as in an exact search: the first row first.
 
-Recall is the share of the ten best by features and words (as `docboltz search` scores) that
-`docboltz.search.nearest.nearest_by_codes` finds, by the number of its candidates. The quick recipe,
-128 units, seed 0. Features go to the folder `--keep` for benchmarks/codes.py.
+Recall is the share of the ten best by features that are among so many candidates that
+`docboltz.search.vectors.likely` finds by bits. The quick recipe, 128 units, seed 0. Features go to
+the folder `--keep` for benchmarks/codes.py.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import tempfile
 import time
 from pathlib import Path
 
@@ -27,12 +26,7 @@ from numpy.typing import NDArray
 
 from development import Split, load_split
 from docboltz import OverReplicatedSoftmax
-from docboltz.search import nearest as searching
-from docboltz.search.codes import Codes, CodeWriter
-from docboltz.search.interface import WEIGHTS
-from docboltz.search.nearest import Queries, nearest, nearest_by_codes
-from docboltz.search.vectors import unit_vectors
-from docboltz.search.words import WordIndex
+from docboltz.search.vectors import codes_of, likely, unit_vectors
 
 RERANKED = (200, 500, 1000)
 WAYS = ("float32", "uint8", "bits .5", "bits mean", *(f"+ {n}" for n in RERANKED))
@@ -98,25 +92,16 @@ def measure(split: Split, learn: Floats, ask: Floats) -> NDArray[np.float64]:
     return total / n
 
 
-def recall(split: Split, learn: Floats, ask: Floats) -> list[float]:
+def recall(learn: Floats, ask: Floats) -> list[float]:
     """Share of the ten best that is found, by the number of candidates."""
-    words, mean = WordIndex.of(split.learn.counts), learn.mean(0)
-    X = unit_vectors(learn, mean)
-    queries = Queries(unit_vectors(ask, mean), words.vectors(split.ask.counts))
-    nobody = np.empty(0, np.int64)
-    best = nearest(X, words, queries, K, nobody, WEIGHTS["both"]).rows
-    found = []
-    with tempfile.TemporaryDirectory() as name:
-        with CodeWriter(Path(name)) as writer:
-            writer.append(X)
-            writer.finish()
-        codes = Codes(Path(name), *X.shape)
-        for n in RERANKED:
-            searching.CANDIDATES = n
-            likely = nearest_by_codes(X, codes, words, queries, K, nobody, WEIGHTS["both"]).rows
-            pairs = zip(best, likely, strict=True)
-            found.append(float(np.mean([len(np.intersect1d(*pair)) / K for pair in pairs])))
-    return found
+    mean, nothing = learn.mean(0), np.zeros(len(learn), np.float32)
+    X, queries = unit_vectors(learn, mean), unit_vectors(ask, mean)
+    codes, found = codes_of(X), np.zeros(len(RERANKED))
+    for query in queries:
+        best = np.argsort(-(X @ query), kind="stable")[:K]
+        for i, n in enumerate(RERANKED):
+            found[i] += len(np.intersect1d(best, likely(codes, query, n, 1.0, nothing)))
+    return (found / K / len(ask)).tolist()
 
 
 def main() -> None:
@@ -137,7 +122,7 @@ def main() -> None:
         features = features_of(split, keep)
         measures = measure(split, *features)
         cells = "".join(f"{f'{a:.4f}/{b:.4f}':>15s}" for a, b in measures.T)
-        cells += "".join(f"{share:13.4f}" for share in recall(split, *features))
+        cells += "".join(f"{share:13.4f}" for share in recall(*features))
         sizes = f"{name} ({len(features[0]):,})"
         print(f"{sizes:24s}{cells}   {time.perf_counter() - begin:.0f} s", flush=True)
 

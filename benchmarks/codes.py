@@ -4,9 +4,9 @@
     python benchmarks/bits.py --counts COUNTS --keep FEATURES
     python benchmarks/codes.py --counts COUNTS --features FEATURES [--documents 10000000]
 
-The first prints milliseconds for the Hamming distances of a query of 128 bits to all documents, and
-for the nearest k of them, by NumPy's `bitwise_count` as `docboltz.search.codes` has it, FAISS'
-IndexBinaryFlat and USearch's exact search.
+The first prints milliseconds for the nearest k of all documents by the Hamming distance of 128 bits
+to a query's, by NumPy's `bitwise_count` as `docboltz.search.vectors` has it, FAISS' IndexBinaryFlat
+and USearch's exact search.
 
 The second tiles a real collection: copies of its documents, with noise added to the logits of their
 features. It builds a store of them and prints time and peak memory of that, memory of a process
@@ -22,21 +22,21 @@ import multiprocessing
 import resource
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from development import load_split
 from docboltz.corpus.document import Document
-from docboltz.search import nearest as searching
-from docboltz.search import store as module
-from docboltz.search.codes import Codes, CodeWriter, codes_of
-from docboltz.search.store import SearchStore
-from docboltz.search.vectors import unit_vectors
-from docboltz.search.writer import Block, build_store
+from docboltz.corpus.text import TextAnalysis
+from docboltz.search import store as searching
+from docboltz.search.store import About, Block, Question, SearchStore, write_store
+from docboltz.search.vectors import codes_of, likely, unit_vectors
 
 F, K = 128, 10
 BLOCK = 16_384
@@ -68,41 +68,24 @@ def kernels(n: int) -> None:
 
     rng = np.random.default_rng(0)
     X = rng.normal(size=(BLOCK, F)).astype(np.float32)
-    with tempfile.TemporaryDirectory() as name:
-        with CodeWriter(Path(name)) as writer:
-            for _ in range(0, n, BLOCK):
-                writer.append(
-                    np.roll(X, 1 + int(rng.integers(BLOCK - 1)), axis=0) * rng.choice([-1, 1], F)
-                )
-            writer.finish()
-        n = BLOCK * -(-n // BLOCK)
-        codes = Codes(Path(name), n, F)
-        whole = np.concatenate(
-            [codes._data[a : a + 2 * r].reshape(2, r).T for a, r in _blocks(n)]
-        ).copy()
-        query, nobody = codes_of(X[:1])[0], np.empty(0, np.int64)
-        rows = whole.view(np.uint8).reshape(n, 16)
-        flat = faiss.IndexBinaryFlat(F)
-        flat.add(rows)
-        asked = query.view(np.uint8)[None]
-        calls: dict[str, Callable[[], object]] = {
-            "NumPy, distances": lambda: [d for _, d in codes.distances(query)],
-        }
-        for k in (10, 1000):
-            calls[f"NumPy, nearest {k}"] = lambda k=k: codes.likely(query, k, 1.0, None, nobody)
-            calls[f"FAISS, nearest {k}"] = lambda k=k: flat.search(asked, k)
-            calls[f"USearch, nearest {k}"] = lambda k=k: exact_search(
-                rows, asked[0], k, "hamming", exact=True
-            )
-        for what, took in milliseconds(calls, 7).items():
-            print(f"{n:>12,}  {what:24s}{took[0]:10.1f} ms{took[1]:10.1f} ms of CPU", flush=True)
-
-
-def _blocks(n: int) -> Iterator[tuple[int, int]]:
-    from docboltz.search.codes import ROWS_AT_ONCE
-
-    for first in range(0, n, ROWS_AT_ONCE):
-        yield 2 * first, min(ROWS_AT_ONCE, n - first)
+    blocks = [
+        codes_of(np.roll(X, 1 + int(rng.integers(BLOCK - 1)), axis=0) * rng.choice([-1, 1], F))
+        for _ in range(0, n, BLOCK)
+    ]
+    codes = np.concatenate(blocks)
+    n, rows = len(codes), codes.view(np.uint8).reshape(len(codes), F // 8)
+    flat, nothing = faiss.IndexBinaryFlat(F), np.zeros(len(codes), np.float32)
+    flat.add(rows)
+    asked = codes_of(X[:1]).view(np.uint8)
+    calls: dict[str, Callable[[], object]] = {}
+    for k in (10, 1000):
+        calls[f"NumPy, nearest {k}"] = lambda k=k: likely(codes, X[0], k, 1.0, nothing)
+        calls[f"FAISS, nearest {k}"] = lambda k=k: flat.search(asked, k)
+        calls[f"USearch, nearest {k}"] = lambda k=k: exact_search(
+            rows, asked[0], k, "hamming", exact=True
+        )
+    for what, took in milliseconds(calls, 7).items():
+        print(f"{n:>12,}  {what:24s}{took[0]:10.1f} ms{took[1]:10.1f} ms of CPU", flush=True)
 
 
 def tiled(features: Floats, n: int) -> Iterator[tuple[NDArray[np.int64], Floats]]:
@@ -115,6 +98,21 @@ def tiled(features: Floats, n: int) -> Iterator[tuple[NDArray[np.int64], Floats]
         yield own, (1 / (1 + np.exp(-noisy))).astype(np.float32)
 
 
+def texts(counts: csr_array) -> list[str]:
+    """Texts that have each word, spelt by its column, so often."""
+    counts = csr_array(counts)
+    words = np.char.add("w", counts.indices.astype(str)).repeat(counts.data.astype(int))
+    ends = np.cumsum(counts.sum(axis=1)).astype(int)
+    return [" ".join(row) for row in np.split(words, ends[:-1])]
+
+
+def questions(store: SearchStore, ask: Floats, counts: csr_array) -> list[Question]:
+    """What documents ask with their features and their words."""
+    terms = [Counter(text.split()) for text in texts(counts)]
+    vectors = unit_vectors(ask, store.about.center)
+    return [Question(vector, terms=own) for vector, own in zip(vectors, terms, strict=True)]
+
+
 def build(folder: Path, counts: Path, name: str, features: Path, n: int) -> tuple[float, float]:
     """Write the store; seconds and peak memory (GB) of this process."""
     split = load_split(counts, name, "validation")
@@ -122,16 +120,16 @@ def build(folder: Path, counts: Path, name: str, features: Path, n: int) -> tupl
         learn = kept["learn"]
 
     def blocks() -> Iterator[Block]:
-        begin = 0
+        begin, spelt = 0, texts(split.learn.counts)
         for own, noisy in tiled(learn, n):
-            documents = [
-                Document(f"{begin + i:08d}", "A title of some words.") for i in range(len(own))
-            ]
+            documents = [Document(f"{begin + i:08d}", spelt[j]) for i, j in enumerate(own.tolist())]
             yield Block(noisy, split.learn.counts[own], documents)
             begin += len(own)
 
     begin = time.perf_counter()
-    build_store(folder, F, split.learn.counts.shape[1], blocks(), model="m", mean=learn.mean(0))
+    mean = tuple(learn.mean(0).tolist())
+    about = About("m", F, split.learn.counts.shape[1], mean)
+    write_store(folder, blocks(), TextAnalysis(pretokenised=True), about)
     took = time.perf_counter() - begin
     return took, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
 
@@ -161,15 +159,15 @@ def search(folder: Path, counts: Path, name: str, features: Path, queries: int) 
     split = load_split(counts, name, "validation")
     with np.load(features) as kept:
         ask = kept["ask"]
-    module.EXACT_DOCUMENTS = 0
+    searching.EXACT_DOCUMENTS = 0
     begin = time.perf_counter()
     store = SearchStore.open(folder)
     print(f"open {1e3 * (time.perf_counter() - begin):.0f} ms; {store!r}: {memory()}", flush=True)
     asked = np.random.default_rng(0).choice(len(ask), queries, replace=False)
-    words = split.ask.counts
+    wanted = questions(store, ask[asked], split.ask.counts[asked])
 
     def by_bits(by: Any) -> NDArray[np.int64]:
-        return np.concatenate([store.search(ask[[i]], words[[i]], K, by=by).rows for i in asked])
+        return np.concatenate([store.search([each], K, by).rows for each in wanted])
 
     found = {(by, n): by_bits(by) for by in ("features", "both") for n in (searching.CANDIDATES,)}
     print(f"after {2 * queries} queries: {memory()}", flush=True)
@@ -177,9 +175,9 @@ def search(folder: Path, counts: Path, name: str, features: Path, queries: int) 
         searching.CANDIDATES, before = n, searching.CANDIDATES
         found |= {(by, n): by_bits(by) for by in ("features", "both")}
         searching.CANDIDATES = before
-    module.EXACT_DOCUMENTS = len(store)
+    store.is_exact = True
     for by in ("features", "both"):
-        exact = store.search(ask[asked], words[asked], K, by=by).rows
+        exact = store.search(wanted, K, by).rows
         print(f"by {by}, exact: P@10 {precision(exact, split, asked):.4f}", flush=True)
         for (way, n), rows in sorted(found.items()):
             if way == by:
@@ -187,25 +185,24 @@ def search(folder: Path, counts: Path, name: str, features: Path, queries: int) 
                 shared = np.mean([len(np.intersect1d(*pair)) / K for pair in pairs])
                 P = precision(rows, split, asked)
                 print(f"by {by}, {n} candidates: recall {shared:.4f}, P@10 {P:.4f}", flush=True)
-    module.EXACT_DOCUMENTS = 0
+    store.is_exact = False
     flat = faiss.IndexFlatIP(F)
     for begin in range(0, len(store), 1 << 20):
         flat.add(np.asarray(store.features[begin : begin + (1 << 20)]))
-    i, vectors = iter(np.tile(asked, 99)), unit_vectors(ask, store.mean)
+    each = iter(wanted * 99)
 
     def one(by: Any) -> object:
-        own = next(i)
-        return store.search(ask[[own]], words[[own]], K, by=by)
+        return store.search([next(each)], K, by)
 
     calls: dict[str, Callable[[], object]] = {
         f"store, by {by}": lambda by=by: one(by) for by in ("features", "both", "words")
     }
-    calls["FAISS IndexFlatIP"] = lambda: flat.search(vectors[[next(i)]], K)
+    calls["FAISS IndexFlatIP"] = lambda: flat.search(next(each).vector[None], K)
     took = milliseconds(calls, 9)
-    for what, each in took.items():
-        ratio = [a / b for a, b in zip(each, took["FAISS IndexFlatIP"], strict=True)]
-        print(f"{what:24s}{each[0]:10.1f} ms a query, {ratio[0]:.2f} of FAISS")
-        print(f"{'':24s}{each[1]:10.1f} ms of CPU,  {ratio[1]:.2f} of FAISS", flush=True)
+    for what, own in took.items():
+        ratio = [a / b for a, b in zip(own, took["FAISS IndexFlatIP"], strict=True)]
+        print(f"{what:24s}{own[0]:10.1f} ms a query, {ratio[0]:.2f} of FAISS")
+        print(f"{'':24s}{own[1]:10.1f} ms of CPU,  {ratio[1]:.2f} of FAISS", flush=True)
 
 
 def main() -> None:

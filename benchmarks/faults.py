@@ -30,6 +30,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import click
+import numpy as np
 import torch
 
 import docboltz.training.run
@@ -101,13 +102,17 @@ def of_model(folder: Path) -> str:
 
 
 def of_store(folder: Path) -> str:
-    """The bits of the collection; it is searched."""
+    """What the collection holds and answers; files may hold it in another order."""
     of_model(folder)
-    store = TextModel.open(folder / "model").store
+    model = TextModel.open(folder / "model")
+    store = model.store
     store.verify()
-    return hashlib.sha256(
-        json.dumps({n: f.sha256 for n, f in store.opened.files.items()}).encode()
-    ).hexdigest()
+    found = hashlib.sha256(np.asarray(store.features).tobytes())
+    found.update(store.presence().indices.tobytes())
+    asked = [f"word{i}" for i in range(40)] + THEMES
+    hits = [[(hit.id, hit.score) for hit in each] for each in model.search_many(asked, 100)]
+    found.update(repr([store.documents(range(len(store))), hits]).encode())
+    return found.hexdigest()
 
 
 def of_features(folder: Path) -> str:

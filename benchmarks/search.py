@@ -1,187 +1,225 @@
-"""Exact search in a store against bare NumPy on the same vectors, in one run.
+"""How well searches find known documents, and documents on the same subject, beside BM25.
 
-    python benchmarks/search.py [--documents 200000] [--features 128] [--repeat 60]
+    python benchmarks/search.py --data FOLDER [--part test] [--only NAME] [--by-weights]
 
-Bare NumPy is `q @ X.T` and `np.argpartition`, on the memory-mapped file and on a copy in memory. It
-neither sorts its hits nor orders ties, which the store does. By both, queries are six words drawn
-as in the documents, of which each has 60 of 10,000, common ones more often (Zipf's law).
-Measurements alternate, so that whatever else the machine does hits all alike; medians are printed.
+FOLDER holds what there is of short/*.tsv.xz (columns text and label, words between spaces) and
+20news-bydate.tar.xz; the cleaned 20 Newsgroups are fetched, and Python's own docstrings are made.
+A model is trained on the documents that are searched (128 units, recipe "quick", seed 0).
+
+Known item: two and three random words of a document that is searched; is it among the first ten?
+Subject: two, four and eight random words of another document, or all of it; the share of the first
+ten that have its label. Other documents are validation documents out of the training part, by which
+settings are chosen, or with --part test the test documents, which are looked at once.
+
+Beside the product's score: features alone, BM25 alone by the package bm25s, and the score of
+version 0.1 (cosines of features and, counting 0.3, of tf-idf weights of the model's words). The
+last columns say by how much the product misses a bound; see docs/lab/search.md. --by-weights
+prints the product with other constants instead.
 """
 
 from __future__ import annotations
 
 import argparse
-import statistics
-import tempfile
-import time
-from collections.abc import Callable, Iterator
+import itertools
+import lzma
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from docboltz.corpus.document import Document
-from docboltz.search.growing import update_store
-from docboltz.search.store import SearchStore
-from docboltz.search.writer import Block, build_store
+from docboltz import TextAnalysis, TextModel, load_dataset
+from docboltz.search import score
+from docboltz.search.vectors import unit_vectors
+from docboltz.search.words import K1, B, index_analysis
 
-K = 10
-N_WORDS = 10_000
-SNIPPET = (
-    "Orbits decay faster when the upper atmosphere swells with sunspots; operators raise them. "
-)
-
-
-def draw_words(n: int, length: int, rng: np.random.Generator) -> csr_array:
-    """Counts of n documents of so many words by Zipf's law."""
-    words = (N_WORDS ** rng.random(n * length)).astype(np.int64) - 1
-    counts = csr_array((np.ones(n * length), words, np.arange(n + 1) * length), (n, N_WORDS))
-    counts.sum_duplicates()
-    return counts
+MOST_QUERIES, MOST_DOCUMENTS, AT_ONCE = 1000, 15_000, 200
+KINDS = {"item 2": 2, "item 3": 3, "subject 2": 2, "subject 4": 4, "subject 8": 8, "whole": None}
+WEIGHTS = itertools.product((0.05, 0.1, 0.2), (0.7, 0.75, 0.8, 1.0))
+Measures = dict[str, float]
 
 
-def build(folder: Path, n: int, F: int, rng: np.random.Generator) -> float:
-    """Write a store of n documents with features like a sigmoid's; return the seconds it took."""
+class Collection(NamedTuple):
+    """Documents that are searched, and others that ask."""
 
-    def blocks() -> Iterator[Block]:
-        for start in range(0, n, 10_000):
-            ids = [f"group-{i % 20}/{i:07d}" for i in range(start, min(n, start + 10_000))]
-            features = rng.random((len(ids), F), np.float32)
-            documents = [Document(id, f"{id} {SNIPPET * 2}", (id.split("/")[0],)) for id in ids]
-            yield Block(features, draw_words(len(ids), 60, rng), documents)
-
-    begin = time.perf_counter()
-    build_store(folder, F, N_WORDS, blocks(), model="benchmark", mean=np.full(F, 0.5))
-    return time.perf_counter() - begin
+    texts: list[str]
+    labels: list[str]
+    asking: list[str]
+    asking_labels: list[str]
+    analysis: TextAnalysis
 
 
-def seconds(call: Callable[[], object]) -> float:
-    """How long one call takes."""
-    begin = time.perf_counter()
-    call()
-    return time.perf_counter() - begin
+def collections(data: Path, part: str) -> Iterator[tuple[str, Collection]]:
+    """All that can be had."""
+    for path in sorted((data / "short").glob("*.tsv.xz")):
+        with lzma.open(path, "rt", encoding="utf-8") as lines:
+            next(lines)  # the names of the columns
+            rows = [line.rstrip("\n").split("\t") for line in lines]
+        order, n = np.random.default_rng(0).permutation(len(rows)), int(0.8 * len(rows))
+        learn, test = ([rows[i] for i in some.tolist()] for some in (order[:n], order[n:]))
+        analysis = TextAnalysis(pretokenised=True)
+        yield path.name.removesuffix(".tsv.xz"), split(learn, test, analysis, part)
+    raw = data / "20news-bydate.tar.xz"
+    sources: dict[str, dict[str, Any]] = {"20news": {}, "docstrings": {}}
+    if raw.exists():
+        sources["20news-raw"] = {"path": raw}
+    for name, how in sources.items():
+        found = load_dataset("docstrings" if name == "docstrings" else "20newsgroups", **how)
+        sides = [
+            [[document.text, document.labels[0]] for document in side if document.labels]
+            for side in (found.train, found.test)
+        ]
+        yield name, split(*sides, TextAnalysis(), part)
 
 
-def alternate(calls: dict[str, Callable[[], object]], repeat: int) -> dict[str, list[float]]:
-    """Time all calls in turn, `repeat` times, after one round that is not counted."""
-    times: dict[str, list[float]] = {name: [] for name in calls}
-    for round_ in range(repeat + 1):
-        for name, call in calls.items():
-            took = seconds(call)
-            if round_:
-                times[name].append(took)
-    return times
+def split(
+    learn: list[list[str]], test: list[list[str]], analysis: TextAnalysis, part: str
+) -> Collection:
+    """The training part and the test part, or the training part cut in two."""
+    if part == "validation":
+        order, n = np.random.default_rng(1).permutation(len(learn)), min(len(learn) // 5, 2000)
+        test, learn = ([learn[i] for i in some.tolist()] for some in (order[:n], order[n:]))
+    rng = np.random.default_rng(3)
+    learn, test = (
+        [side[i] for i in np.sort(rng.permutation(len(side))[:most]).tolist()]
+        for side, most in ((learn, MOST_DOCUMENTS), (test, MOST_QUERIES))
+    )
+    (texts, labels), (asking, asking_labels) = (
+        tuple(map(list, zip(*side, strict=True))) for side in (learn, test)
+    )
+    return Collection(texts, labels, asking, asking_labels, analysis)
 
 
-def bare(queries: Iterator[NDArray[np.float32]], X: NDArray[np.float32]) -> Callable[[], object]:
-    """The least one can do in NumPy: one product, one partition."""
+def queries(
+    found: Collection, kind: str, rng: np.random.Generator
+) -> tuple[list[str], list[NDArray[np.bool_]]]:
+    """Queries of a kind, and which documents each should find."""
+    length, labels = KINDS[kind], np.array(found.labels)
+    analysis, texts = index_analysis(found.analysis), found.asking
+    rows = rng.permutation(len(found.texts))[:MOST_QUERIES]
+    if kind.startswith("item"):
+        texts = [found.texts[row] for row in rows.tolist()]
+    asked, wanted = [], []
+    for i, text in enumerate(texts):
+        term_of = analysis.term_of()
+        words = [w for block in analysis.words(text) for w in block if term_of(w) is not None]
+        words = list(dict.fromkeys(words))
+        if len(words) < (length or 1):
+            continue
+        some = text if length is None else " ".join(rng.permutation(words)[:length].tolist())
+        asked.append(some)
+        same = labels == found.asking_labels[i] if not kind.startswith("item") else None
+        wanted.append(np.arange(len(labels)) == rows[i] if same is None else same)
+    return asked, wanted
 
-    def run() -> object:
-        scores = next(queries) @ X.T
-        return np.argpartition(scores, -K)[-K:]
 
-    return run
+def hit_share(rows: NDArray[np.int64], wanted: NDArray[np.bool_], item: bool) -> float:
+    """Whether one of the first ten is wanted, or what share of ten."""
+    hits = wanted[rows[rows >= 0]]
+    return float(hits.any()) if item else float(hits.sum() / 10)
+
+
+def best_rows(scores: NDArray[Any]) -> NDArray[np.int64]:
+    """The rows of the ten highest scores, equal ones in order; −1 for those of 0 and less."""
+    best = np.argsort(-scores, kind="stable")[:10]
+    return np.where(scores[best] > 0, best, -1)
+
+
+class Rivals:
+    """BM25 by another package, and the score of version 0.1."""
+
+    def __init__(self, model: TextModel, found: Collection) -> None:
+        import bm25s
+
+        self._model, self._analysis = model, index_analysis(found.analysis)
+        self._bm25 = bm25s.BM25(method="lucene", k1=K1, b=B)
+        self._bm25.index([self._analysis.tokens(text) for text in found.texts], show_progress=False)
+        counts = model.count(found.texts).counts
+        df = np.bincount(counts.indices, minlength=counts.shape[1])
+        self._idf = 1 + np.log((1 + len(found.texts)) / (1 + df))
+        self._words = self._weighted(counts).T.tocsr()
+        self._features = np.asarray(model.store.features)
+
+    def rows(self, texts: Sequence[str]) -> dict[str, list[NDArray[np.int64]]]:
+        """The rows that each finds, text by text."""
+        found: dict[str, list[NDArray[np.int64]]] = {"BM25": [], "0.1": []}
+        counts = self._model.count(list(texts)).counts
+        vectors = unit_vectors(self._model.search_features(counts), self._model.activity)
+        joined = vectors @ self._features.T + 0.3 * (self._weighted(counts) @ self._words).toarray()
+        for text, scores in zip(texts, joined, strict=True):
+            found["0.1"].append(best_rows(scores))
+            known = [t for t in self._analysis.tokens(text) if t in self._bm25.vocab_dict]
+            empty = np.zeros(len(self._features))
+            found["BM25"].append(best_rows(self._bm25.get_scores(known) if known else empty))
+        return found
+
+    def _weighted(self, counts: csr_array) -> csr_array:
+        data = (1 + np.log(counts.data)) * self._idf[counts.indices]
+        owner = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+        norm = np.sqrt(np.bincount(owner, data**2, minlength=counts.shape[0]))
+        return csr_array((data / norm[owner], counts.indices, counts.indptr), shape=counts.shape)
+
+
+def measure(model: TextModel, found: Collection, by_weights: bool) -> dict[str, Measures]:
+    """Each measure of each way."""
+    ways: dict[str, tuple[float, float]] = {"product": (score.BM25_WEIGHT, score.SHARE_WEIGHT)}
+    if by_weights:
+        ways = {f"{bm25:g}, {share:g}": (bm25, share) for bm25, share in WEIGHTS}
+    rivals, measures = Rivals(model, found), dict[str, Measures]()
+    for kind in KINDS:
+        asked, wanted = queries(found, kind, np.random.default_rng(2))
+        total: dict[str, float] = {}
+
+        def add(way: str, rows: list[Any], first: int) -> None:
+            item = kind.startswith("item")  # noqa: B023
+            for i, own in enumerate(rows, first):
+                share = hit_share(np.asarray(own, np.int64), wanted[i], item)  # noqa: B023
+                total[way] = total.get(way, 0.0) + share / len(asked)  # noqa: B023
+
+        for begin in range(0, len(asked), AT_ONCE):
+            some = asked[begin : begin + AT_ONCE]
+            for way, (score.BM25_WEIGHT, score.SHARE_WEIGHT) in ways.items():
+                hits = model.search_many(some)
+                add(way, [[hit.row for hit in own] for own in hits], begin)
+            hits = model.search_many(some, by="features")
+            add("features", [[hit.row for hit in own] for own in hits], begin)
+            for way, rows in rivals.rows(some).items():
+                add(way, rows, begin)
+        measures[kind] = total
+    return measures
+
+
+def bound(kind: str, found: Measures) -> float:
+    """The least that the product should reach."""
+    best = max(found["BM25"], found["features"])
+    if kind.startswith("item"):
+        return found["BM25"] - 0.01
+    return max(found["0.1"] - 0.01, best if kind == "whole" else best - 0.03)
 
 
 def main() -> None:
-    """Build, measure, print."""
+    """Measure all, and print as it goes."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--documents", type=int, default=200_000)
-    parser.add_argument("--features", type=int, default=128)
-    parser.add_argument("--repeat", type=int, default=60)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--part", choices=("validation", "test"), default="validation")
+    parser.add_argument("--only", action="append", help="name of a collection; may be repeated")
+    parser.add_argument("--by-weights", action="store_true", help="try other constants")
+    parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
-    rng = np.random.default_rng(0)
-
-    def queries() -> Iterator[NDArray[np.float32]]:
-        while True:
-            yield rng.random(given.features, np.float32)
-
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        built = build(folder, given.documents, given.features, rng)
-        print(f"{given.documents:,} documents × {given.features} features, k = {K}")
-        print(f"build                     {given.documents / built:12,.0f} documents/s")
-
-        first = seconds(lambda: SearchStore.open(folder))
-        opened = statistics.median(seconds(lambda: SearchStore.open(folder)) for _ in range(50))
-        print(f"open                      {1e3 * opened:12.2f} ms (first {1e3 * first:.2f} ms)")
-
-        store = SearchStore.open(folder)
-        draw = queries()
-        in_memory = np.array(store.features)
-        asked = draw_words(512, 6, rng)
-        calls = {
-            "store": lambda: store.search(next(draw)[None], asked[[0]], K, by="features"),
-            "both": lambda: store.search(next(draw)[None], asked[[rng.integers(512)]], K),
-            "mapped": bare(draw, store.features),
-            "memory": bare(draw, in_memory),
-        }
-        times = alternate(calls, given.repeat)
-        one = {name: statistics.median(took) for name, took in times.items()}
-        print(f"one query, by features    {1e3 * one['store']:12.2f} ms")
-        for name, title in (("mapped", "memory-mapped"), ("memory", "in memory    ")):
-            ratio = one["store"] / one[name]
-            took = 1e3 * one[name]
-            print(f"  NumPy, {title}    {took:12.2f} ms   store / NumPy = {ratio:.2f}")
-        ratio = one["both"] / one["memory"]
-        print(
-            f"  by features and words   {1e3 * one['both']:12.2f} ms   both / NumPy = {ratio:.2f}"
-        )
-
-        batch = rng.random((512, given.features), np.float32)
-        unit = (batch - 0.5) / np.linalg.norm(batch - 0.5, axis=1, keepdims=True)
-
-        def bare_batch() -> object:
-            for begin in range(0, len(unit), 64):  # 64 at a time, or the scores take 400 MB
-                np.argpartition(unit[begin : begin + 64] @ in_memory.T, -K, axis=1)[:, -K:]
-            return None
-
-        batch_times = alternate(
-            {
-                "store": lambda: store.search(batch, asked, K, by="features"),
-                "bare": bare_batch,
-                "both": lambda: store.search(batch, asked, K),
-            },
-            max(3, given.repeat // 20),
-        )
-        many = {name: statistics.median(took) for name, took in batch_times.items()}
-        print(
-            f"{len(batch)} queries, store        {len(batch) / many['store']:12,.0f} queries/s   "
-            f"store / NumPy in time = {many['store'] / many['bare']:.2f}"
-        )
-        print(
-            f"  by features and words   {len(batch) / many['both']:12,.0f} queries/s   "
-            f"both / NumPy in time = {many['both'] / many['bare']:.2f}"
-        )
-        for size in (2, 4, 16):
-            took = statistics.median(
-                seconds(lambda n=size: store.search(batch[:n], asked[:n], K, by="features"))
-                for _ in range(9)
-            )
-            print(f"  {size:3d} queries at once      {size / took:12,.0f} queries/s")
-
-        fresh = SearchStore.open(folder)
-        picks = [rng.integers(given.documents, size=K) for _ in range(51)]
-        first = seconds(lambda: fresh.documents(picks[0]))
-        fetch = statistics.median(seconds(lambda p=p: fresh.documents(p)) for p in picks[1:])
-        print(f"fetch {K} hits             {1e3 * fetch:12.2f} ms (first {1e3 * first:.2f} ms)")
-        ids = [hit.id for hit in fresh.documents(picks[0])]
-        first = seconds(lambda: fresh.row_of(ids[0]))
-        look_up = statistics.median(seconds(lambda i=i: fresh.row_of(i)) for i in ids[1:])
-        print(f"row of an id              {1e3 * look_up:12.2f} ms (first {1e3 * first:.2f} ms)")
-        print(f"verify                    {1e3 * seconds(store.verify):12.2f} ms")
-
-        new = [Document(f"new-{i}", SNIPPET) for i in range(1000)]
-        features = rng.random((1000, given.features), np.float32)
-        block = Block(features, draw_words(1000, 60, rng), new)
-        ids = [document.id for document in new]
-        for what, drop, blocks in (("append", [], [block]), ("delete", ids, [])):
-            took = seconds(
-                lambda d=drop, b=blocks: update_store(folder, model="benchmark", drop=d, blocks=b)
-            )
-            rate = given.documents / took
-            print(f"{what} 1,000              {took:12.2f} s    {rate:,.0f} documents/s copied")
+    for name, found in collections(given.data, given.part):
+        if given.only and name not in given.only:
+            continue
+        model = TextModel.fit(found.texts, analysis=found.analysis, random_state=given.seed)
+        for kind, measures in measure(model, found, given.by_weights).items():
+            if kind == "item 2":
+                print(f"\n| {name}, {len(found.texts):,} | {' | '.join(measures)} | above bound |")
+                print("|---" * (len(measures) + 2) + "|")
+            cells = " | ".join(f"{value:.3f}" for value in measures.values())
+            first = next(iter(measures))
+            slack = measures[first] - bound(kind, measures)
+            print(f"| {kind} | {cells} | {slack:+.3f} |", flush=True)
 
 
 if __name__ == "__main__":

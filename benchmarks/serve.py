@@ -95,7 +95,7 @@ def answers(folder: Path, asked: list[str]) -> list[str]:
     from docboltz.text_model import TextModel
 
     snapshot = Snapshot(TextModel.open(folder))
-    alone = (answer_searches(snapshot, [Question(q, 10, "both", False)]) for q in asked)
+    alone = (answer_searches(snapshot, [Question(q, 10, "both", False, {})]) for q in asked)
     return [found[0].decode() for found in alone]
 
 

@@ -23,6 +23,7 @@ GUIDES = {
     "topics": "topics.md",
     "search": "search.md",
     "similar": "search.md",
+    "show": "search.md",
     "words": "search.md",
     "index": "search.md",
     "delete": "search.md",

@@ -98,7 +98,7 @@ def test_a_table_as_text_has_a_line_for_each_item_and_no_control_characters():
     assert "\x1b" not in first
     assert second.endswith("plain")
     assert repr(hits) == "Hits('x': 2)"
-    assert str(Hits()) == "score  id  labels  text"
+    assert str(Hits()) == "score  id  date  labels  title  text"
 
 
 def test_json_has_the_names_of_the_table():

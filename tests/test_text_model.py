@@ -1,5 +1,6 @@
 """The front door: text in; hits, units, words and features out."""
 
+import csv
 import json
 import shutil
 import subprocess
@@ -88,15 +89,28 @@ def test_next_words_are_never_those_asked_with(text_model):
 
 
 @pytest.mark.parametrize("text", ["xyzzy", "the and"])
-def test_a_query_needs_a_known_word(text_model, text):
-    for ask in (text_model.search, text_model.words):
-        with pytest.raises(InvalidCorpus, match=r"knows none of these words.*It knows 9, such as"):
-            ask(text)
+def test_words_are_expected_beside_a_known_word_only(text_model, text):
+    with pytest.raises(InvalidCorpus, match=r"knows none of these words.*It knows 9, such as"):
+        text_model.words(text)
+
+
+def test_a_query_that_no_document_answers_has_no_hits(text_model):
+    nothing = text_model.search("xyzzy")
+    assert (nothing, nothing.unknown) == ([], ("xyzzy",))
+    misspelt = text_model.search("buttre")
+    assert misspelt.suggestions == {"buttre": ("butter",)}
+    assert str(misspelt).endswith("No document has: buttre. Did you mean: butter?")
+
+
+def test_stop_words_alone_are_looked_for_as_they_stand(text_model):
+    assert text_model.search("the and") == []
+    for query, ids in (("the", ["1"]), ("AND", ["2"]), ("on", ["3"])):
+        assert [hit.id for hit in text_model.search(query)] == ids
 
 
 def test_an_empty_query_is_said_to_be(text_model):
     for ask in (text_model.search, text_model.words):
-        with pytest.raises(InvalidCorpus, match="no word to ask with"):
+        with pytest.raises(InvalidParameter, match=r"The (query|text) is empty\."):
             ask("  ")
 
 
@@ -125,8 +139,9 @@ def test_a_document_asked_for_word_by_word_has_score_one(text_model):
 
 
 def test_words_alone_find_only_documents_that_have_them(text_model):
-    assert {hit.id for hit in text_model.search("bread", 10, by="words")} == {"2", "3"}
-    assert len(text_model.search("bread", 10, by="features")) == 4
+    hits = text_model.search("bread", 10, by="words")
+    assert [hit.id for hit in hits] == ["3", "2"]
+    assert hits[0].score == 1
     with pytest.raises(InvalidParameter, match="'by' parameter"):
         text_model.search("bread", by="magic")
 
@@ -142,10 +157,145 @@ def test_similar_documents(text_model):
 
 def test_documents_without_a_known_word_are_never_hits():
     model = fitted([*TEXTS, "of the and", ""])
-    assert {hit.id for hit in model.search("bread", 10)} == {"0", "1", "2", "3"}
-    with pytest.raises(InvalidCorpus, match="none of the words of document '4'"):
-        model.similar("4")
-    assert model.store.n_wordless == 2
+    assert {hit.id for hit in model.search("bread", 10)} <= {"0", "1", "2", "3"}
+    assert model.similar("4") == model.similar("5") == []
+    assert model.n_wordless == 2
+
+
+def test_words_that_the_model_does_not_know_are_found():
+    model = fitted([*TEXTS, *TEXTS])
+    model.index(["Bread from Zanzibar.", "Bread and order #4711", "Butter, 7 times", "Ünïcode x"])
+    for query, id in (("zanzibar", "0"), ("4711", "1"), ("#4711", "1"), ("7", "2"), ("X", "3")):
+        hits = model.search(query)
+        assert [hit.id for hit in hits] == [id]
+        assert (hits[0].score, hits.unknown) == (pytest.approx(1), ())
+    assert model.search("bread zanzibar")[0].id == "0"
+    assert model.search("bread 4711")[0].id == "1"
+
+
+ROWS = [
+    {"body": "Hockey players skate.\nFast.", "who": "ann", "head": "On ice", "day": "2013-08-11"},
+    {"body": "The player scored\n\n twice.", "who": "bob", "head": "", "day": "2014-01-02"},
+    {"body": "Bread needs flour.\tAnd butter.", "who": "ann", "head": "Oven", "day": "2014-05-01"},
+    {"body": "Butter\u2028on bread.", "who": "eve", "head": "Two\nlines", "day": "2015"},
+]
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """A model whose documents have titles, dates, and a column that is kept."""
+    folder = tmp_path_factory.mktemp("kept")
+    with (folder / "posts.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, ["id", *ROWS[0]])
+        writer.writeheader()
+        writer.writerows({"id": i} | row for i, row in enumerate(ROWS))
+    read = docboltz.read(
+        folder / "posts.csv", text="body", title="head", date="day", label="who", keep="who"
+    )
+    return fitted(read, folder=folder / "model")
+
+
+def ids(hits):
+    return [hit.id for hit in hits]
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("butter", {"2", "3"}),
+        ("butter -flour", {"3"}),
+        ('butter -"needs flour"', {"3"}),
+        ('"bread needs"', {"2"}),
+        ('"needs bread"', {"2", "3"}),  # which none has: others have the words
+        ('"skate. Fast"', {"0"}),
+        ("butter who:ann", {"2"}),
+        ("butter label:eve", {"3"}),
+        ('butter label:"eve"', {"3"}),
+        ("butter since:2015", {"3"}),
+        ("butter until:2014", {"2"}),
+        ("player since:2013-08-11 until:2013", {"0"}),
+        ("butter author:ann", {"2", "3"}),  # no column of that name was kept: words
+    ],
+)
+def test_operators_of_a_query(kept, query, found):
+    assert {*ids(kept.search(query, by="words"))} == found
+
+
+def test_filters_of_a_query_are_those_of_the_call(kept):
+    for query, how in (
+        ("bread who:ann", {"where": {"who": "ann"}}),
+        ("bread label:eve label:ann", {"label": ["eve", "ann"]}),
+        ("bread since:2014-02 until:2014-05", {"since": "2014-02", "until": "2014-05"}),
+    ):
+        assert kept.search(query) == kept.search("bread", **how)
+        (many,) = kept.search_many(["bread"], **how)
+        assert many == kept.search(query)
+    assert ids(kept.similar("2", where={"who": "eve"})) == ["3"]
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ({"where": {"who": "zoe"}}, "No document has who 'zoe'"),
+        ({"where": {"who": 7}}, "'where' parameter"),
+        ({"where": {"who": ["ann"]}}, "'where' parameter"),
+        ({"where": {'w"': "ann"}}, "'where' parameter"),
+        ({"where": "who"}, "'where' parameter"),
+        ({"label": 7}, "'label' parameter"),
+        ({"label": [7]}, "'label' parameter"),
+        ({"label": "zoe"}, "No document has the label 'zoe'. Labels are 'ann', 'bob'"),
+        ({"since": "soon"}, "'since' parameter"),
+        ({"since": "2016"}, "No document has a date from 2016"),
+        ({"since": "2015", "until": "2014"}, "'since' parameter"),
+    ],
+)
+def test_filters_that_let_nothing_through_or_are_none(kept, how, said):
+    for ask in (kept.search, kept.similar):
+        with pytest.raises(InvalidParameter, match=said):
+            ask("2", **how)
+
+
+def test_a_phrase_that_no_document_has_is_said_and_its_words_are_looked_for(kept):
+    hits = kept.search('"needs bread"')
+    assert hits.phrases == ("needs bread",)
+    assert 'No document has the phrase "needs bread". These have its words.' in str(hits)
+    assert kept.search('"bread needs"').phrases == ()
+
+
+def test_documents_are_kept_whole(kept, tmp_path):
+    for row, hit in zip(ROWS, map(kept.document, "0123"), strict=True):
+        assert (hit.text, hit.columns) == (row["body"], {"who": row["who"]})
+        assert (hit.date, hit.labels) == (row["day"], (row["who"],))
+    titles = [kept.document(id).title for id in "0123"]
+    assert titles == ["On ice", "The player scored", "Oven", "Two\nlines"]
+    long = "".join(f"Butter {i}\n" for i in range(10_000))[:100_000]
+    model = fitted(folder=tmp_path / "model")
+    model.index([long, "bread"])
+    (hit,) = docboltz.open(tmp_path / "model").search("8001")
+    assert (hit.id, hit.text) == ("0", long)
+    assert hit.text[slice(*hit.matches[0])] == "8001"
+    assert "8001" in hit.snippet()
+
+
+def test_a_hit_is_a_line_of_the_table_whatever_its_text(kept):
+    for query in ("butter", "player", "two lines", "bread who:eve"):
+        hits = kept.search(query)
+        shown = str(hits)
+        assert len(shown.splitlines()) == 1 + len(hits) + len(hits.remarks())
+        assert all(hit.date in shown for hit in hits)
+    assert {"date", "title"} <= set(str(hits).split("\n")[0].split())
+
+
+def test_more_documents_may_bring_columns_of_their_own(tmp_path):
+    model = fitted(folder=tmp_path / "model")
+    assert model.store.columns == ()
+    new = [Document("new", "Butter, bread.", columns={"who": "ann", "source of": "x y"})]
+    model.index(new, append=True)
+    opened = docboltz.open(tmp_path / "model")
+    assert opened.store.columns == ("who", "source of")
+    assert ids(opened.search("butter who:ann")) == ["new"]
+    assert ids(opened.search("butter", where={"source of": "x y"})) == ["new"]
+    assert opened.document("0").columns == {}
 
 
 @pytest.mark.parametrize("n", [0, -1, 2.5, "3", True])
@@ -178,7 +328,8 @@ def test_asking_imports_nothing_slow(text_model, tmp_path):
     text_model.save(tmp_path / "model")
     code = (
         "import sys; from docboltz.cli.app import main; model = sys.argv[1]\n"
-        "for ask in (['search', model, 'bread'], ['similar', model, '1'],"
+        "for ask in (['search', model, 'bread'], ['similar', model, '1'], ['show', model, '1'],"
+        " ['search', model, 'braed needs -goal'], ['search', model, '\\x22needs flour\\x22'],"
         " ['words', model, 'bread'], ['topics', model],"
         " ['topics', model, '--json'], ['topics', model, '--units'],"
         " ['search', model, 'bread', '--json']):\n"

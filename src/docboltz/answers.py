@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from html import escape
+from itertools import chain
 from typing import Any, ClassVar, TypeVar
 
+from docboltz.corpus.document import Document
 from docboltz.corpus.places import Span
 from docboltz.progress import printable
 from docboltz.settings import strings, typed
@@ -16,8 +19,11 @@ from docboltz.text_table import Columns, table_lines
 
 SHOWN_CHARACTERS = 200
 """Of a text, in a table."""
+LONGEST_TITLE = 100
+"""Characters of a first line that stands for a title."""
 SHOWN_ID = 48
 """Characters of an id, in a table."""
+LINE_ENDS = str.maketrans("\n\r\t", "   ")
 MARK = ("<mark>", "</mark>")
 
 Item = TypeVar("Item")
@@ -33,9 +39,8 @@ class Hit:
 
     id: str
     score: float
-    """`features` + `words`: 1 for a document that is just what was asked for."""
+    """`features` + `words`; 1 for a document that is just what was asked for."""
     text: str
-    """Its text, or the beginning of a long one."""
     labels: tuple[str, ...]
     features: float
     """What being about the same things adds to the score."""
@@ -47,6 +52,10 @@ class Hit:
     """By ISO 8601; "" where there is none."""
     row: int = -1
     """Its place in the collection, from 0."""
+    title: str = ""
+    """Its title, or the first line of its text."""
+    columns: dict[str, str] = field(default_factory=dict)
+    """Columns that were kept, by name."""
 
     def snippet(
         self, width: int = SHOWN_CHARACTERS, mark: Mark = ("", ""), clean: Clean = str
@@ -56,7 +65,8 @@ class Hit:
         `clean` makes all but the marks fit for where it is shown.
         """
         begin = best_window(self.matches, width) if len(self.text) > width else 0
-        return marked(self.text, self.matches, begin, begin + width, mark, clean)
+        text = self.text.translate(LINE_ENDS)  # which leaves matches in their places
+        return marked(text, self.matches, begin, begin + width, mark, clean)
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as JSON can hold it."""
@@ -190,19 +200,20 @@ class Answer(list[Item]):
 
     def __str__(self) -> str:
         lines = table_lines(*self.table(("", ""), printable))
-        return "\n".join([*lines, *self._remarks()])
+        return "\n".join([*lines, *self.remarks()])
 
     def _repr_html_(self) -> str:
         heads, rows = self.table(MARK, escape)
         head = "".join(f"<th>{escape(name)}</th>" for name in heads)
         body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
-        caption = escape(". ".join(filter(None, [self.title, *self._remarks()])))
+        caption = escape(". ".join(filter(None, [self.title, *self.remarks()])))
         return (
             f"<table>{f'<caption>{caption}</caption>' if caption else ''}"
             f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
         )
 
-    def _remarks(self) -> list[str]:
+    def remarks(self) -> list[str]:
+        """What to know of the question, beside the items."""
         return [f"Not in the vocabulary: {', '.join(self.unknown)}"] if self.unknown else []
 
     def to_dicts(self) -> list[dict[str, Any]]:
@@ -213,7 +224,40 @@ class Answer(list[Item]):
 class Hits(Answer[Hit]):
     """The documents that answer a search, best first."""
 
-    columns: ClassVar[Columns] = {"score": "right", "id": "left", "labels": "left", "text": "cut"}
+    columns: ClassVar[Columns] = {
+        "score": "right", "id": "left", "date": "left", "labels": "left", "title": "left",
+        "text": "cut",
+    }  # fmt: skip
+
+    def __init__(
+        self,
+        items: Iterable[Hit] = (),
+        *,
+        title: str = "",
+        unknown: Mapping[str, Sequence[str]] | None = None,
+        phrases: Sequence[str] = (),
+        like: str = "",
+    ) -> None:
+        super().__init__(items, title=title, unknown=unknown or ())
+        self.suggestions = {word: tuple(others) for word, others in (unknown or {}).items()}
+        """Words of the query that no document has, and words that are spelt like them."""
+        self.phrases = tuple(phrases)
+        """Phrases that no document has: hits have their words."""
+        self.like = like
+        """Title of the document that the hits are like."""
+
+    def remarks(self) -> list[str]:
+        """What to know of the query, beside the hits."""
+        found = [f"Documents like: {self.like}"] if self.like else []
+        for phrase in self.phrases:
+            then = " These have its words." if self else ""
+            found.append(f'No document has the phrase "{phrase}".{then}')
+        if self.suggestions:
+            found.append(f"No document has: {', '.join(self.suggestions)}.")
+        others = dict.fromkeys(chain.from_iterable(self.suggestions.values()))
+        if others:
+            found[-1] += f" Did you mean: {', '.join(others)}?"
+        return found
 
     def row(self, item: Hit, mark: Mark, clean: Clean) -> list[str]:
         """Score, id, labels and the best piece of the text."""
@@ -221,7 +265,10 @@ class Hits(Answer[Hit]):
         id = item.id
         if len(id) > SHOWN_ID:
             id = f"{id[: SHOWN_ID // 2]}…{id[-SHOWN_ID // 2 :]}"  # both ends tell apart
-        return [f"{item.score:.3f}", clean(id), clean(", ".join(item.labels)), shown]
+        labels, title = clean(", ".join(item.labels)), clean(item.title)
+        # The first line of a text is a title where none stands alone, and is seen there.
+        own = "" if item.text.lstrip().startswith(item.title.removesuffix("…")) else title
+        return [f"{item.score:.3f}", clean(id), item.date[:10], labels, own, shown]
 
 
 class Topics(Answer[Topic]):
@@ -276,11 +323,20 @@ class ExpectedWords(Answer[ExpectedWord]):
         return [clean(item.word), f"{item.probability:.4f}", f"{item.lift:,.1f} ×"]
 
 
+def title_of(document: Document) -> str:
+    """A document's title, or the first line of its text."""
+    if document.title:
+        return document.title
+    line = document.text.strip().partition("\n")[0].strip()
+    return line if len(line) <= LONGEST_TITLE else line[: LONGEST_TITLE - 1].rstrip() + "…"
+
+
 def best_window(matches: tuple[Span, ...], width: int) -> int:
     """Where to begin a piece of so many characters so that it has as many matches as can be."""
     if not matches:
         return 0
-    inside = [sum(b >= begin and e <= begin + width for b, e in matches) for begin, _ in matches]
+    ends = [end for _, end in matches]  # in order, as are the beginnings
+    inside = [bisect_right(ends, begin + width) - i for i, (begin, _) in enumerate(matches)]
     first = matches[inside.index(max(inside))][0]
     return max(0, first - width // 4) if first + width // 2 > width else 0
 

@@ -5,7 +5,9 @@ They take seconds to import, and fast inference is a sparse product and a sigmoi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -15,26 +17,29 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from docboltz.answers import ExpectedWord, ExpectedWords, Hit, Hits, Unit, Units
+from docboltz.answers import ExpectedWord, ExpectedWords, Hit, Hits, Unit, Units, title_of
 from docboltz.corpus.counting import count
 from docboltz.corpus.counts import Corpus
 from docboltz.corpus.document import Document
 from docboltz.corpus.places import PlaceFinder, Span
 from docboltz.corpus.read_options import ReadOptions
-from docboltz.corpus.text import TextAnalysis
+from docboltz.corpus.text import TextAnalysis, is_spaceless
 from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.errors import InvalidCorpus, InvalidParameter, require, require_count
 from docboltz.files import StrPath
 from docboltz.light import LightModel
-from docboltz.search.filters import Filter
-from docboltz.search.interface import WEIGHTS, By, Store, model_of_store, open_store
-from docboltz.search.nearest import Best
-from docboltz.search.writer import STORE
+from docboltz.search.query import LONGEST, Filter, Phrase, Query, parse
+from docboltz.search.score import By
+from docboltz.search.store import STORE, Question, Store, model_of_store, open_store
+from docboltz.search.vectors import Best, unit_vectors
+from docboltz.search.words import index_analysis
 from docboltz.settings import strings, typed
 from docboltz.storage import Arrays, fingerprint_of
 
 SEARCH = "search"
 """Folder of the search store in that of the model."""
+MOST_SPELT = 3
+"""Unknown words of a query for which others are offered."""
 
 
 class Asking:
@@ -80,18 +85,27 @@ class Asking:
         label: str | Sequence[str] = (),
         since: str = "",
         until: str = "",
+        where: Mapping[str, str] | None = None,
     ) -> Hits:
         """Find the n documents that answer a text best.
 
-        A document's score joins what it is about and the words it has: the cosine of centred
-        features and that of tf-idf weights. `by` may be "features" or "words", for one of them
-        alone. Only documents with the `label`, or with one of several, and of a date `since` and
-        `until` are hits; a date is a year, a month, a day or a time, and counts as a whole.
+        A document's score joins what it is about, the cosine of centred features, and the words it
+        has, by BM25 over all words of all documents; see `docboltz.search.score`. `by` may be
+        "features" or "words", for one of them alone. Only documents with the `label`, or with one
+        of several, of a date `since` and `until`, and with the values of kept columns that `where`
+        gives are hits; a date is a year, a month, a day or a time, and counts as a whole.
+
+        The text may hold operators: "a phrase", -word, label:name, since:2013, until:2014 and
+        column:value; see `docboltz.search.query`.
         """
-        require_count(n, "TextModel.search", "n")
-        require(by in WEIGHTS, "TextModel.search", "by", " or ".join(map(repr, WEIGHTS)), by)
-        self._query(text, "search")
-        (found,) = self.search_many([text], n, by=by, label=label, since=since, until=until)
+        owner = f"{type(self).__name__}.search"
+        require(isinstance(text, str), owner, "text", "a string", text)
+        if not text.strip():
+            raise InvalidParameter("The query is empty.")
+        if not parse(text, self.store.columns).text.strip():
+            raise InvalidParameter("The query holds only filters.", hint="Add words to look for.")
+        how: Any = {"by": by, "label": label, "since": since, "until": until, "where": where}
+        (found,) = self.search_many([text], n, **how)
         return found
 
     def search_many(
@@ -103,27 +117,28 @@ class Asking:
         label: str | Sequence[str] = (),
         since: str = "",
         until: str = "",
+        where: Mapping[str, str] | None = None,
     ) -> list[Hits]:
-        """Search for several texts at once, which takes less time; each as `search` would.
-
-        A text without a known word has no hits.
-        """
+        """Search for several texts at once, which takes less time; each as `search` would."""
         require_count(n, "TextModel.search_many", "n")
         listed = not isinstance(texts, str) and all(isinstance(text, str) for text in texts)
         require(listed, "TextModel.search_many", "texts", "a list of strings", texts)
         if not texts:
             return []
-        store = self.store
-        documents = [Document("", text) for text in texts]
-        counts = count(documents, self.analysis, vocabulary=self.vocabulary).counts
-        wanted = _filter(label, since, until)
-        best = store.search(self._features(counts), counts, n, by=by, wanted=wanted)
+        wanted = _filter(label, since, until, where)
+        queries = [parse(text, self.store.columns, wanted) for text in texts]
+        questions = self._questions(queries)
+        best = self.store.search(questions, n, by)
         answers = []
-        for i, text in enumerate(texts):
-            own = counts.indices[counts.indptr[i] : counts.indptr[i + 1]]
+        for i, (text, query, question) in enumerate(zip(texts, queries, questions, strict=True)):
             found = Best(*(part[i] for part in best))
-            hits = self._hits(store, found, own, by) if len(own) else ()
-            answers.append(Hits(hits, title=repr(text), unknown=self.unknown_words(text)))
+            absent = query.phrases if query.phrases and found.rows[0] < 0 else ()
+            if absent:  # what has the words is better than nothing
+                question = replace(question, phrases=())
+                found = Best(*(part[0] for part in self.store.search([question], n, by)))
+            unknown = self._unknown(text if len(query.text) > LONGEST else query.text)
+            hits = self._hits(found, question)
+            answers.append(Hits(hits, title=repr(text), unknown=unknown, phrases=absent))
         return answers
 
     def similar(
@@ -135,20 +150,16 @@ class Asking:
         label: str | Sequence[str] = (),
         since: str = "",
         until: str = "",
+        where: Mapping[str, str] | None = None,
     ) -> Hits:
         """Find the n documents most like one of the collection; as `search` finds them."""
         require_count(n, "TextModel.similar", "n")
-        store = self.store
-        row = store.row_of(str(id))
-        own = np.array([row])
-        words = store.words_of(own)
-        if not words.nnz:
-            raise InvalidCorpus(
-                f"The model knows none of the words of document {id!r}: nothing is like it."
-            )
-        best = store.similar(own, n, by=by, wanted=_filter(label, since, until))
-        first = Best(*(part[0] for part in best))
-        return Hits(self._hits(store, first, words.indices, by), title=f"like {id!r}")
+        row = self.store.row_of(str(id))
+        question = replace(self._question_of(row), wanted=_filter(label, since, until, where))
+        best = self.store.search([question], n, by)
+        hits = self._hits(Best(*(part[0] for part in best)), question)
+        (document,) = self.store.documents([row])
+        return Hits(hits, title=f"like {id!r}", like=title_of(document))
 
     def words(self, text: str, n: int = 15) -> ExpectedWords:
         """Words the model expects beside those of a text, those it says most about first."""
@@ -195,8 +206,12 @@ class Asking:
         return len(self._units)
 
     @cached_property
+    def _index_analysis(self) -> TextAnalysis:
+        return index_analysis(self.analysis)
+
+    @cached_property
     def _finder(self) -> PlaceFinder:
-        return PlaceFinder(self.analysis)
+        return PlaceFinder(self._index_analysis)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -214,6 +229,11 @@ class Asking:
         if self._store is None:
             self._store = open_store(self.store_folder, model=self.fingerprint)
         return self._store
+
+    @property
+    def n_wordless(self) -> int:
+        """Number of documents of the collection without a word the model knows."""
+        return int(np.count_nonzero(np.diff(self.store.presence().indptr) == 0))
 
     @property
     def store_folder(self) -> Path:
@@ -243,10 +263,9 @@ class Asking:
         """Counts of a text that is asked about, (1, K), which must hold a word the model knows."""
         owner = f"{type(self).__name__}.{method}"
         require(isinstance(text, str), owner, "text", "a string", text)
-        counted = count([Document("0", text)], self.analysis, vocabulary=self.vocabulary)
-        counts: csr_array = counted.counts
+        counts = self._counts([text])
         if not text.strip():
-            raise InvalidCorpus("There is no word to ask with.")
+            raise InvalidParameter("The text is empty.")
         if not counts.nnz:
             some = ", ".join(self.vocabulary.forms[:5])
             raise InvalidCorpus(
@@ -255,22 +274,91 @@ class Asking:
             )
         return counts
 
-    def _hits(self, store: Store, best: Best, words: NDArray[Any], by: By) -> Iterator[Hit]:
-        """The documents of one query's best rows; `words` are the columns it was asked with."""
-        terms = frozenset(self.vocabulary[k] for k in words.tolist())
-        rows, weights = best.rows, WEIGHTS[by]
-        taken = rows >= 0
-        parts = weights.features * best.features[taken], weights.words * best.words[taken]
-        found = zip(rows[taken].tolist(), store.documents(rows[taken]), *parts, strict=True)
-        for row, document, t, w in found:
-            text, labels, date = document.text, document.labels, document.date
-            places = self._finder.find(text, terms)
-            own = _in_order(places), date, row
-            yield Hit(document.id, float(t + w), text, labels, float(t), float(w), *own)
+    def _counts(self, texts: Sequence[str]) -> csr_array:
+        """Counts of texts, which may hold no word the model knows: (len(texts), K)."""
+        documents = [Document("", text) for text in texts]
+        counts: csr_array = count(documents, self.analysis, vocabulary=self.vocabulary).counts
+        return counts
+
+    def _questions(self, queries: Sequence[Query]) -> list[Question]:
+        """What queries ask of the store."""
+        counts = self._counts([query.text for query in queries])
+        vectors = unit_vectors(self._features(counts), self.store.about.center)
+        questions = []
+        known = counts.sum(axis=1).tolist()
+        for query, vector, n_known in zip(queries, vectors, known, strict=True):
+            terms = Counter(self._index_analysis.tokens(query.text))
+            unknown = 1 - min(n_known / max(terms.total(), 1), 1)
+            phrases = [self._phrase(phrase) for phrase in query.phrases]
+            if not terms and not phrases and query.text.strip():
+                phrases = [Phrase(query.text, ())]  # of stop words and punctuation
+            without = [self._phrase(text, literal=" " in text) for text in query.without]
+            questions.append(Question(vector, unknown, terms, phrases, without, query.wanted))
+        return questions
+
+    def _phrase(self, text: str, *, literal: bool = True) -> Phrase:
+        terms = self._index_analysis.tokens(text)
+        # Scripts without spaces are indexed by pairs of characters.
+        whole = tuple(term for term in terms if len(term) > 1 or not is_spaceless(term))
+        return Phrase(text, whole, literal)
+
+    def _question_of(self, row: int) -> Question:
+        """What asks for documents like one of the collection."""
+        (document,) = self.store.documents([row])
+        terms = Counter(self._index_analysis.tokens(document.searched))
+        n_known = self._counts([document.searched]).sum()
+        unknown = 1 - min(n_known / max(terms.total(), 1), 1)
+        return Question(np.array(self.store.features[row]), unknown, terms, other_than=row)
+
+    def _unknown(self, text: str) -> dict[str, tuple[str, ...]]:
+        """Words of a query that no document has, and words that are spelt like them."""
+        term_of = self._index_analysis.term_of()
+        words = dict.fromkeys(chain.from_iterable(self._index_analysis.words(text)))
+        terms = {word: term for word in words if (term := term_of(word)) is not None}
+        with self.store.kind.trusting(self.store.opened.folder):
+            known = self.store.terms.find(terms.values())
+            unknown = [word for word, term in terms.items() if term not in known]
+            few = len(unknown) <= MOST_SPELT
+            return {
+                word: self.store.terms.suggest(word) if few and word.isalpha() else ()
+                for word in unknown
+            }
+
+    def _hits(self, best: Best, question: Question) -> Iterator[Hit]:
+        """The documents of one query's best rows."""
+        taken = best.rows >= 0
+        rows, of_features, of_words = (part[taken] for part in best)
+        parts = of_features.tolist(), of_words.tolist()
+        terms = frozenset(question.terms)
+        for row, document, f, w in zip(
+            rows.tolist(), self.store.documents(rows), *parts, strict=True
+        ):
+            places = self._finder.find(document.text, terms)
+            yield Hit(
+                id=document.id,
+                score=f + w,
+                text=document.text,
+                labels=document.labels,
+                features=f,
+                words=w,
+                matches=_in_order(places),
+                date=document.date,
+                row=row,
+                title=title_of(document),
+                columns=dict(document.columns),
+            )
 
 
-def _filter(label: str | Sequence[str], since: str, until: str) -> Filter:
-    return Filter((label,) if isinstance(label, str) else tuple(label), since, until)
+def _filter(
+    label: str | Sequence[str], since: str, until: str, where: Mapping[str, str] | None
+) -> Filter:
+    listed = isinstance(label, Iterable)
+    require(listed, "TextModel.search", "label", "a label or several", label)
+    labels = (label,) if isinstance(label, str) else tuple(label)
+    columns = {} if where is None else where
+    expected = "a dictionary, of the names of columns and a value of each"
+    require(isinstance(columns, Mapping), "TextModel.search", "where", expected, where)
+    return Filter(labels, since, until, tuple(columns.items()))
 
 
 def _in_order(places: dict[str, list[Span]]) -> tuple[Span, ...]:

@@ -22,13 +22,15 @@ import re
 import secrets
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from docboltz.errors import InvalidModelFile, InvalidParameter
+from numpy.typing import NDArray
+
+from docboltz.errors import InvalidModelFile, InvalidParameter, NoAnswer
 from docboltz.files import (
     StrPath,
     digest,
@@ -39,6 +41,7 @@ from docboltz.files import (
     sync,
 )
 
+Loaded = TypeVar("Loaded")
 LOCK = ".lock"
 _BUILD = re.compile("build-[0-9a-f]{16}")
 _SHA256 = re.compile("[0-9a-f]{64}")
@@ -126,6 +129,39 @@ class Bundle:
             if opened.build == before.build:  # else a save has replaced it, and removed its files
                 raise self.damaged(folder, fault)
         return opened
+
+    def load(self, folder: StrPath, make: Callable[[Opened], Loaded], checked: float) -> Loaded:
+        """What `make` makes of the files, which a save may replace and remove meanwhile.
+
+        The bytes of files up to a size, `checked`, are compared with the manifest.
+        """
+        for attempt in range(3):
+            opened = self.open(folder)
+            try:
+                self.verify(opened, checked)
+                return make(opened)
+            except (OSError, InvalidModelFile) as error:
+                if attempt < 2 and self.open(folder).build != opened.build:
+                    continue
+                if isinstance(error, InvalidModelFile):
+                    raise
+                raise self.unusable(folder, f"cannot be read ({error.strerror})") from error
+        raise AssertionError
+
+    def copy(
+        self, opened: Opened, folder: StrPath, mapped: Mapping[str, NDArray[Any]] | None = None
+    ) -> None:
+        """Save the same to another folder; of bytes that are `mapped`, files may be gone."""
+        with self.saving(folder) as build:
+            for name, recorded in opened.files.items():
+                with self._reading(opened, name) if mapped is None else nullcontext():
+                    if mapped is None:
+                        shutil.copyfile(opened.file(name), build.path / name)
+                    else:
+                        (build.path / name).write_bytes(mapped[name].data)
+                if Fingerprint.of(build.path / name) != recorded:
+                    raise self.damaged(opened.folder, f"{name} was changed after it was saved")
+            build.publish(opened.content)
 
     def read(self, opened: Opened, name: str) -> bytes:
         """The bytes of a file, if they are those that were saved."""
@@ -223,7 +259,7 @@ class Bundle:
         """Make what goes wrong while a manifest's content is used the manifest's fault."""
         try:
             yield
-        except InvalidModelFile:
+        except (InvalidModelFile, NoAnswer):
             raise
         except _MALFORMED as error:
             cause = f"{type(error).__name__}: {error}"

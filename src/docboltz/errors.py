@@ -94,6 +94,10 @@ class InvalidParameter(DocboltzError, ValueError):
         return f"{subject} must be {self.expected}. Got {self.got} instead."
 
 
+class NoAnswer(InvalidParameter):
+    """A question to something saved that is whole but cannot answer it."""
+
+
 class OtherRun(InvalidParameter):
     """A checkpoint that belongs to training with other settings or documents."""
 

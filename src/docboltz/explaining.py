@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -16,9 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from docboltz.answers import ExpectedWord, Hit
-from docboltz.corpus.counting import count
-from docboltz.corpus.document import Document
+from docboltz.answers import ExpectedWord, Hit, title_of
 from docboltz.errors import require
 from docboltz.explanations import (
     Contribution,
@@ -36,8 +35,10 @@ from docboltz.explanations import (
     WordMatches,
     WordReason,
 )
-from docboltz.search.interface import WEIGHTS, By
-from docboltz.search.vectors import unit_vectors
+from docboltz.search.query import parse
+from docboltz.search.score import WAYS, By
+from docboltz.search.store import Question
+from docboltz.search.vectors import Rows, unit_vectors
 from docboltz.topic_verbs import TopicVerbs
 from docboltz.topics.naming import choose_words, scores_of_counts, stems_of
 
@@ -62,18 +63,16 @@ Floats = NDArray[np.float64]
 class Explaining(TopicVerbs):
     """A model that says why it answers as it does."""
 
-    def document(self, id: str) -> ExplainedDocument:
-        """A document of the collection: its text, topics, and which of its words say what.
+    _with_words: tuple[str, Floats] | None = None
+    """Build of the store, and how many of its documents have each word."""
 
-        Topics are those of the whole document. Words and units are those of the text that is kept,
-        the beginning of a long one.
-        """
+    def document(self, id: str) -> ExplainedDocument:
+        """A document of the collection: its text, topics, and which of its words say what."""
         store = self.store
         (found,) = self.documents([store.row_of(str(id))])
-        counts = self._counts(found.text)
+        counts = self._counts([found.text])
         rows = np.array([found.row])
-        presence = store.words_of(rows)
-        topics = self._topic_probabilities(np.asarray(store.features[rows]), presence)
+        topics = self._topic_probabilities(np.asarray(store.features[rows]), store.presence(rows))
         matches = self._matches(found.text, counts)
         return ExplainedDocument(
             **vars(found), matches=matches, topics=topics, units=self._unit_inputs(counts)
@@ -81,16 +80,26 @@ class Explaining(TopicVerbs):
 
     def documents(self, rows: Sequence[int]) -> list[StoredDocument]:
         """Documents of the collection by their rows, in that order."""
-        found, topics = self.store.documents(rows), self.tree.assignment.topic
+        own = self._checked(rows, "documents")
+        found, topics = self.store.documents(own), self.tree.assignment.topic
         return [
-            StoredDocument(int(row), d.id, d.text, d.labels, d.date, topic_or_none(topics[row]))
-            for row, d in zip(rows, found, strict=True)
+            StoredDocument(
+                row=row,
+                id=d.id,
+                text=d.text,
+                labels=d.labels,
+                date=d.date,
+                topic=topic_or_none(topics[row]),
+                title=title_of(d),
+                columns=dict(d.columns),
+            )
+            for row, d in zip(own.tolist(), found, strict=True)
         ]
 
     def explain(self, text: str) -> Explanation:
         """What the model makes of a text: topics, units and the words behind them, more words."""
         require(isinstance(text, str), "TextModel.explain", "text", "a string", text)
-        counts = self._counts(text)
+        counts = self._counts([text])
         topics: tuple[TopicProbability, ...] = ()
         expected: list[ExpectedWord] = []
         own = topic_or_none(self.assign_counts(counts).topic[0])
@@ -111,24 +120,22 @@ class Explaining(TopicVerbs):
 
     def reasons(self, text: str, hits: Sequence[Hit], *, by: By = "both") -> list[Reasons]:
         """Why each of the hits of `search(text, by=by)` is one, in parts of its score."""
-        counts = self._query(text, "reasons")
-        vector = unit_vectors(self._features(counts), self.store.mean)
-        return self._reasons(vector, self.store.words.vectors(counts), hits, by)
+        (question,) = self._questions([parse(text, self.store.columns)])
+        # Where no document has its phrases, the search did without them.
+        if not all(phrase.is_in(hit.text) for phrase in question.phrases for hit in hits[:1]):
+            question = replace(question, phrases=())
+        return self._reasons(question, hits, by)
 
     def similar_reasons(self, id: str, hits: Sequence[Hit], *, by: By = "both") -> list[Reasons]:
         """Why each of the hits of `similar(id, by=by)` is one, in parts of its score."""
-        own = np.array([self.store.row_of(str(id))])
-        return self._reasons(
-            np.asarray(self.store.features[own]), self.store.words_of(own), hits, by
-        )
+        return self._reasons(self._question_of(self.store.row_of(str(id))), hits, by)
 
     def region(self, rows: Sequence[int] | NDArray[Any]) -> Region:
         """What sets some documents apart from the others: words, labels, topics."""
         store, tree = self.store, self.tree
-        own = np.unique(np.asarray(rows, np.int64))
-        words = store.words_of(own)
-        inside = np.bincount(words.indices, minlength=len(self.vocabulary)).astype(np.float64)
-        total = np.diff(store.words.word_starts).astype(np.float64)
+        own = np.unique(self._checked(rows, "region"))
+        inside = store.presence(own).sum(axis=0).astype(np.float64)
+        total = self._documents_with_words
         forms, size = self.vocabulary.forms, max(len(own), 1)
         scores = scores_of_counts(inside[None], np.array([[len(own)]]), total, len(store))
         scores[:, inside == 0] = 0  # of no document there is
@@ -161,6 +168,14 @@ class Explaining(TopicVerbs):
 
     # ---- parts ----
 
+    def _checked(self, rows: Sequence[int] | NDArray[Any], method: str) -> Rows:
+        """Rows of documents, or an error that says what rows there are."""
+        array, n = np.asarray(rows), len(self.store)
+        whole = array.ndim == 1 and (array.dtype.kind in "iu" or not array.size)
+        fits = whole and bool(((array >= 0) & (array < n)).all())
+        require(fits, f"TextModel.{method}", "rows", f"a list of rows from 0 to {n - 1}", rows)
+        return array.astype(np.int64)
+
     @cached_property
     def _stems(self) -> tuple[str, ...]:
         return stems_of(self.vocabulary.forms, self.analysis)
@@ -169,11 +184,13 @@ class Explaining(TopicVerbs):
     def _topic_names(self) -> dict[int, str]:
         return {topic.number: topic.name for topic in self.tree.topics}
 
-    def _counts(self, text: str) -> csr_array:
-        """Counts of a text that may be without any known word: (1, K)."""
-        counted = count([Document("0", text)], self.analysis, vocabulary=self.vocabulary)
-        counts: csr_array = counted.counts
-        return counts
+    @property
+    def _documents_with_words(self) -> Floats:
+        """How many documents of the collection have each of the model's words: (K,)."""
+        build = self.store.opened.build
+        if self._with_words is None or self._with_words[0] != build:
+            self._with_words = build, self.store.presence().sum(axis=0).astype(np.float64)
+        return self._with_words[1]
 
     def _matches(self, text: str, counts: csr_array) -> tuple[WordMatches, ...]:
         """The known words of a text, and where they stand."""
@@ -225,10 +242,8 @@ class Explaining(TopicVerbs):
 
         return tuple(described(j) for j in np.argsort(-news, kind="stable")[:SHOWN_UNITS].tolist())
 
-    def _reasons(
-        self, vector: NDArray[np.float32], words: csr_array, hits: Sequence[Hit], by: By
-    ) -> list[Reasons]:
-        """Why hits are like a question of unit vectors (1, F) and (1, K).
+    def _reasons(self, question: Question, hits: Sequence[Hit], by: By) -> list[Reasons]:
+        """Why hits are like a question, in parts of their scores.
 
         The question's direction is divided among those of the topics, as far as they point its way
         (non-negative least squares, `HELD`); what is left of it is "other". A document's cosine
@@ -236,11 +251,11 @@ class Explaining(TopicVerbs):
         """
         from scipy.optimize import nnls  # which takes as long to import as all else here
 
-        require(by in WEIGHTS, "TextModel.reasons", "by", " or ".join(map(repr, WEIGHTS)), by)
-        weights, tree, names = WEIGHTS[by], self.tree, self._topic_names
+        require(by in WAYS, "TextModel.reasons", "by", " or ".join(map(repr, WAYS)), by)
+        weight, tree, names = question.weights(by).features, self.tree, self._topic_names
         directions = tree.mixture.directions.astype(np.float64)  # (T, F)
         directions /= np.maximum(np.linalg.norm(directions, axis=1, keepdims=True), 1e-30)
-        query = vector[0].astype(np.float64)
+        query = question.vector.astype(np.float64)
         T = len(directions)
         held = np.vstack([directions.T, HELD * np.eye(T)])
         shares, _ = nnls(held, np.append(query, np.zeros(T)))
@@ -248,23 +263,13 @@ class Explaining(TopicVerbs):
         rest = query - parts.sum(axis=0)
         rows = np.array([hit.row for hit in hits], np.int64)
         X = np.asarray(self.store.features[rows], np.float64)  # (hits, F)
-        of_topics, other = weights.features * (X @ parts.T), weights.features * (X @ rest)
-        other += weights.features * beyond_one(X @ query)
-        asked = np.zeros(words.shape[1])
-        asked[words.indices] = words.data
-        theirs = self.store.words_of(rows)
+        of_topics, other = weight * (X @ parts.T), weight * (X @ rest)
+        other += weight * beyond_one(X @ query)
+        forms, of_words = self.store.word_parts(question, rows, by)
         found = []
         for i in range(len(rows)):
-            own = slice(theirs.indptr[i], theirs.indptr[i + 1])
-            columns = theirs.indices[own]
-            products = asked[columns] * theirs.data[own]
-            scores = weights.words * products
-            other[i] += weights.words * beyond_one(products.sum())
-            shared = np.flatnonzero(scores)
-            by_word = [
-                WordReason(self.vocabulary.forms[int(columns[j])], float(scores[j]))
-                for j in shared[np.argsort(-scores[shared], kind="stable")].tolist()
-            ]
+            best = np.argsort(-of_words[i], kind="stable").tolist()
+            by_word = [WordReason(forms[t], float(of_words[i, t])) for t in best if of_words[i, t]]
             by_topic: Counter[int] = Counter()
             for t in np.flatnonzero(of_topics[i]).tolist():
                 by_topic[int(tree.numbers[t])] += of_topics[i, t]

@@ -95,12 +95,15 @@ class StoredDocument(_Described):
     """Its place in the collection, from 0."""
     id: str
     text: str
-    """Its text, or the beginning of a long one."""
     labels: tuple[str, ...]
     date: str
     """By ISO 8601; "" where there is none."""
     topic: int | None
     """The topic it belongs to; None for one that belongs nowhere."""
+    title: str
+    """Its title, or the first line of its text."""
+    columns: dict[str, str]
+    """Columns that were kept, by name."""
 
 
 @dataclass(frozen=True)

@@ -47,14 +47,13 @@ from docboltz.evaluation.topic_words import BLOCK_DOCUMENTS, TopicTally
 from docboltz.files import StrPath, require_apart
 from docboltz.indexing import (
     COUNTS,
-    KEPT_CHARACTERS,
-    Texts,
+    WaitingDocuments,
     beside,
     count_documents,
     counts_folder,
     look_for_topics,
     require_store,
-    write_store,
+    write_documents,
 )
 from docboltz.progress import remark
 from docboltz.storage import CHECKPOINT, MODEL, Arrays, save_model
@@ -111,10 +110,10 @@ def fit(
         checkpoint = prepare_folder(out, stream.paths, replace=replace, restart=restart)
         estimator.set_params(checkpoint=checkpoint)
     guess = LanguageGuess()
-    with Texts(out) as texts, counts_folder(out) as counts:
+    with WaitingDocuments(out) as waiting, counts_folder(out) as counts:
 
         def see(document: Document) -> None:
-            texts.add(document)
+            waiting.add(document)
             guess.add(document.text)
 
         try:
@@ -130,7 +129,9 @@ def fit(
         if few is not None:
             warn_user(few, FewDocumentsWarning)
         if out is not None:
-            _require_space(out, len(corpus), len(corpus.vocabulary), estimator.n_components)
+            _require_space(
+                out, len(corpus), waiting.bytes, len(corpus.vocabulary), estimator.n_components
+            )
         state, stopped = _train(estimator, corpus)
         let_go(corpus.counts.data, corpus.counts.indices)
         if stopped is not None and out is None:
@@ -151,7 +152,9 @@ def fit(
             raise TrainingDiverged(f"{stopped} It is saved in {out}.")
         try:
             folder_of_store = model.make_store_folder()
-            write_store(model, corpus, texts, folder_of_store, store=store, verbose=verbose)
+            write_documents(
+                model, corpus, iter(waiting), folder_of_store, store=store, verbose=verbose
+            )
             look_for_topics(model, verbose=verbose)
         except (DocboltzError, KeyboardInterrupt) as error:
             if out is None:
@@ -343,14 +346,14 @@ def other_training(model: TopicModel, error: OtherRun) -> InvalidParameter:
     )
 
 
-def _require_space(out: Path, n_documents: int, n_words: int, n_units: int) -> None:
+def _require_space(out: Path, n_documents: int, n_bytes: int, n_words: int, n_units: int) -> None:
     """Say before training, not after, that the disk is too full for what training will make."""
     folder = next(f for f in (out, *out.absolute().parents) if f.exists())
     disk = shutil.disk_usage(folder)
-    # Weights and features in float32, and roughly what ids and texts take.
+    # Weights and features in float32, texts, and roughly what the word index takes beside them.
     # A checkpoint holds up to seven times the weights, twice while it is replaced.
     weights, features = 4 * n_units * n_words, 4 * n_units * n_documents
-    needed = 15 * weights + features + KEPT_CHARACTERS // 4 * n_documents
+    needed = 15 * weights + features + 3 * n_bytes
     if disk.total and disk.free < needed:  # what is no disk, like /proc, has no room at all
         raise InvalidParameter(
             f"Cannot save a model to {out}: with {n_units:,} units it takes about "

@@ -1,18 +1,19 @@
 """A stream of documents → the store that is searched.
 
-The stream is read once: counts stay in memory, or on disk if they are many, and texts wait in a
-temporary file until their features are known.
+The stream is read once: counts stay in memory, or on disk if they are many, and documents wait in
+a temporary file until their features are known.
 """
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Self
 
 from docboltz.corpus.counting import count
 from docboltz.corpus.counts import Corpus
@@ -25,56 +26,64 @@ from docboltz.errors import InvalidParameter, require
 from docboltz.files import digest, folder_above, require_apart
 from docboltz.progress import progress_bar, remark
 from docboltz.search.documents import END_OF_NUMBERS
-from docboltz.search.growing import update_store
-from docboltz.search.interface import hold_store, open_store
-from docboltz.search.milvus_place import MILVUS, SCHEME, address_of, connect, manifest_folder
-from docboltz.search.milvus_writer import (
-    build_milvus_store,
-    forget_milvus_store,
-    update_milvus_store,
+from docboltz.search.milvus import (
+    MILVUS,
+    SCHEME,
+    address_of,
+    connect,
+    forget_milvus,
+    manifest_folder,
+    names_milvus,
+    write_milvus,
 )
-from docboltz.search.store import EXACT_DOCUMENTS
-from docboltz.search.writer import Block, build_store
+from docboltz.search.store import EXACT_DOCUMENTS, STORE, About, Block, open_store, write_store
 from docboltz.storage import MODEL, fingerprint
 
 if TYPE_CHECKING:
     from docboltz.text_model import TextModel
 
-KEPT_CHARACTERS = 2000
-"""Of each text, to show and to mark words in: all of a short one."""
 BLOCK_DOCUMENTS = 16_384
+DOCUMENTS_OF_A_LINE = 100
 COUNTS = ".counts"
 """What the folder is called where counts wait, after that of the model."""
 FILES = "files"
 """Names the store of files in the model's folder, the one that needs nothing else."""
 
 
-class Texts:
-    """The beginnings of texts, in a temporary file, in the order the texts came."""
+class WaitingDocuments:
+    """Documents in a temporary file, in the order they came, until their features are known."""
 
     def __init__(self, model_folder: Path | None = None) -> None:
         """The file is beside the model's folder, if it has one: others may be in memory."""
         self._model_folder = model_folder
+        self.bytes = 0
 
-    def __enter__(self) -> Texts:
+    def __enter__(self) -> Self:
         place = None if self._model_folder is None else folder_above(self._model_folder)
-        self._file: IO[str] = tempfile.TemporaryFile(
-            "w+", encoding="utf-8", errors="surrogatepass", newline="\n", dir=place
-        )
+        self._file: IO[bytes] = tempfile.TemporaryFile(dir=place)
+        self._some: list[tuple[Any, ...]] = []
         return self
 
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
     def add(self, document: Document) -> None:
-        """Keep a text's beginning, on one line: whatever might end a line is a space there."""
-        # A few times the length is enough for the start of even a widely spaced text.
-        start = " ".join(document.text[: 3 * KEPT_CHARACTERS].split())
-        self._file.write(start[:KEPT_CHARACTERS] + "\n")
+        """Keep a document."""
+        d = document
+        self._some.append((d.id, d.text, d.labels, d.date, d.title, dict(d.columns)))
+        if len(self._some) == DOCUMENTS_OF_A_LINE:
+            self._write()
 
-    def __iter__(self) -> Iterator[str]:
+    def _write(self) -> None:
+        self.bytes += self._file.write(json.dumps(self._some).encode() + b"\n")
+        self._some = []
+
+    def __iter__(self) -> Iterator[Document]:
+        self._write()
         self._file.seek(0)
-        return (line.removesuffix("\n") for line in self._file)
+        for line in self._file:
+            for id, text, labels, date, title, columns in json.loads(line):
+                yield Document(id, text, tuple(labels), date, title, columns)
 
 
 def count_documents(
@@ -162,16 +171,21 @@ def index_documents(
     if store is not None:
         require_store(store)
     how = {"analysis": model.analysis, "vocabulary": model.vocabulary}
-    with Texts(model.path) as texts, counts_folder(model.path) as counts:
-        corpus = count_documents(stream, texts.add, verbose=verbose, folder=counts, **how)
+    with WaitingDocuments(model.path) as waiting, counts_folder(model.path) as counts:
+        corpus = count_documents(stream, waiting.add, verbose=verbose, folder=counts, **how)
         # Held from here on: nobody else may number documents on from the same number.
         with hold_store(folder) if append else nullcontext():
+            named = iter(waiting)
             if append and stream.report.numbered == stream.report.documents:
                 there = open_store(folder, model=model.fingerprint)
-                corpus = replace(corpus, ids=_next_numbers(len(corpus), there.next_number))
+                numbers = _next_numbers(len(corpus), there.about.next_number)
+                corpus = replace(corpus, ids=numbers)
+                named = (replace(d, id=id) for d, id in zip(waiting, numbers, strict=True))
                 if verbose:
                     remark(f"They have no ids, and are numbered from {corpus.ids[0]}")
-            write_store(model, corpus, texts, folder, append=append, store=store, verbose=verbose)
+            write_documents(
+                model, corpus, named, folder, append=append, store=store, verbose=verbose
+            )
     return corpus
 
 
@@ -195,13 +209,20 @@ def delete_documents(model: TextModel, ids: Iterable[str], folder: Path) -> int:
     there = {document.id for document in store.documents(store.rows_of(gone))}
     for id in sorted(gone - there)[:1]:
         store.row_of(id)  # an error that names it
-    return change_store(model, folder, drop=gone)
+    return _write(model, folder, (), append=True, drop=gone)
 
 
 def look_for_topics(model: TextModel, *, verbose: bool) -> None:
     """Find the topics of the collection, with a progress bar."""
     with progress_bar("Finding topics", "numbers tried", shown=verbose) as update:
         model.find_topics(replace=True, progress=update)
+
+
+def hold_store(folder: Path) -> AbstractContextManager[None]:
+    """Keep others from changing the store of a folder; the caller may change it."""
+    if names_milvus(folder):
+        return MILVUS.locked(manifest_folder(folder))
+    return STORE.locked(folder)
 
 
 @contextmanager
@@ -219,23 +240,22 @@ def unreplaced(model: TextModel) -> Iterator[None]:
         yield
 
 
-def write_store(
+def write_documents(
     model: TextModel,
     corpus: Corpus,
-    texts: Iterable[str],
+    documents: Iterator[Document],
     folder: Path,
     *,
     append: bool = False,
     store: str | None = None,
     verbose: bool,
 ) -> None:
-    """Write features, words, ids, labels, dates and texts; centring features sharpens cosines.
+    """Write counted documents with their features to the store; centring these sharpens cosines.
 
     With `append`, behind the documents that are in the folder; those of the same ids are replaced.
     """
 
     def blocks() -> Iterator[Block]:
-        documents = map(Document, corpus.ids, texts, corpus.labels, corpus.dates)
         for begin in range(0, len(corpus), BLOCK_DOCUMENTS):
             end = min(begin + BLOCK_DOCUMENTS, len(corpus))
             counts = corpus.counts[begin:end]
@@ -244,11 +264,9 @@ def write_store(
             update(end, len(corpus))
 
     with progress_bar("Indexing", "documents", shown=verbose) as update:
-        if append:
-            replaced = change_store(model, folder, drop=corpus.ids, blocks=blocks())
-        else:
-            replaced = 0
-            _write_anew(model, folder, blocks(), store)
+        replaced = _write(
+            model, folder, blocks(), store, append=append, drop=corpus.ids if append else ()
+        )
     if verbose and replaced:
         had = "document has replaced one" if replaced == 1 else "documents have replaced those"
         remark(f"{replaced:,} {had} of the same id")
@@ -268,25 +286,23 @@ def require_store(store: str) -> None:
         connect(address_of(store))
 
 
-def _write_anew(model: TextModel, folder: Path, blocks: Iterable[Block], store: str | None) -> None:
-    """Write to the store that is named, or to that which the folder names."""
-    place = manifest_folder(folder)
-    if store is None and MILVUS.exists(place):
-        store = SCHEME + str(MILVUS.open(place).content.get("address"))
-    sizes = model.n_units, len(model.vocabulary)
-    how: Any = {"model": model.fingerprint, "mean": model.activity, "guard": unreplaced(model)}
-    if store is not None and store != FILES:
-        build_milvus_store(folder, store, *sizes, blocks, **how)
-        return
-    build_store(folder, *sizes, blocks, **how)
-    forget_milvus_store(folder)
-
-
-def change_store(
-    model: TextModel, folder: Path, *, drop: Collection[str], blocks: Iterable[Block] = ()
+def _write(
+    model: TextModel,
+    folder: Path,
+    blocks: Iterable[Block],
+    store: str | None = None,
+    *,
+    append: bool = False,
+    drop: Collection[str] = (),
 ) -> int:
-    """Leave out documents of these ids, add those of the blocks; give how many were left out."""
-    milvus = MILVUS.exists(manifest_folder(folder))
-    update = update_milvus_store if milvus else update_store
-    guard = unreplaced(model)
-    return update(folder, model=model.fingerprint, drop=drop, blocks=blocks, guard=guard)
+    """Write to the store that is named, or to that which the folder names."""
+    activity = tuple(model.activity.tolist())
+    about = About(model.fingerprint, model.n_units, len(model.vocabulary), activity)
+    how: Any = {"append": append, "drop": drop, "guard": unreplaced(model)}
+    if store is None and names_milvus(folder):
+        store = f"{SCHEME}{MILVUS.open(manifest_folder(folder)).content.get('address')}"
+    if store not in (None, FILES):
+        return write_milvus(folder, store, blocks, model.analysis, about, **how)
+    replaced = write_store(folder, blocks, model.analysis, about, **how)
+    forget_milvus(folder)
+    return replaced

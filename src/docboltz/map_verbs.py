@@ -57,7 +57,7 @@ class MapVerbs(TopicVerbs):
         found, store = self.map(), self.store
         places = np.full((counts.shape[0], 2), np.nan, np.float32)
         some = np.flatnonzero(np.diff(counts.indptr))
-        vectors = unit_vectors(self._features(counts[some]), store.mean)
+        vectors = unit_vectors(self._features(counts[some]), store.about.center)
         places[some] = found.place(vectors, store)
         return places
 

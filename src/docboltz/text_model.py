@@ -26,8 +26,7 @@ from docboltz.errors import InvalidCorpus, InvalidModelFile, InvalidParameter, r
 from docboltz.explaining import Explaining
 from docboltz.files import StrPath
 from docboltz.map_verbs import MapVerbs
-from docboltz.search.interface import own_milvus
-from docboltz.search.writer import STORE
+from docboltz.search.store import STORE
 from docboltz.storage import MODEL, Arrays, load_model, save_model
 
 if TYPE_CHECKING:
@@ -184,10 +183,7 @@ class TextModel(Explaining, MapVerbs):
         MODEL.require_writable(folder)
         target = Path(folder).absolute()
         if self._has_store():
-            copy = STORE.inside(target, SEARCH)
-            self.store.copy_to(copy)
-            if self.path is None:  # then the temporary folder goes, and this one takes its place
-                own_milvus(copy)
+            self.store.copy_to(STORE.inside(target, SEARCH))
         tree, places = self._own_tree(), self.map() if self.has_map else None
         save_model(target, self._arrays, self._settings)
         self.path, self._store, self._temporary = target, None, None

@@ -73,7 +73,7 @@ HOSTILE = [
 ]
 
 
-def train(source: Path, folder: Path, **columns: str) -> Path:
+def train(source: Path, folder: Path, **columns: Any) -> Path:
     """A model with a map: six themes take a few seconds."""
     estimator = OverReplicatedSoftmax(
         16, pretraining=Pretraining(updates=400), random_state=0, device="cpu"
@@ -108,11 +108,20 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model with labels and dates; not to be changed."""
     folder = tmp_path_factory.mktemp("browser")
     rows = [
-        [f"{theme}/{i}", text, theme, f"{2020 + i // 120}-{1 + i // 10 % 12:02}-{1 + i % 28:02}"]
+        [
+            f"{theme}/{i}",
+            f"About {theme}, no. {i}",
+            text.replace(" ", "\n\n", 1),
+            theme,
+            f"{2020 + i // 120}-{1 + i // 10 % 12:02}-{1 + i % 28:02}",
+            "me" if i % 2 else "you",
+        ]
         for i, (theme, text) in enumerate(sentences())
     ]
-    table = write_table(folder / "hobbies.csv", ["id", "text", "label", "date"], rows)
-    return train(table, folder / "hobbies", text="text", label="label", date="date", id="id")
+    names = ["id", "title", "text", "label", "date", "author"]
+    table = write_table(folder / "hobbies.csv", names, rows)
+    given = {name: name for name in names[:-1]}
+    return train(table, folder / "hobbies", **given, keep=["author"])
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ VIEWS = {  # addresses, and what is there when they are shown, and not in the vi
     "topic": ("#/topic/0", ".documents"),
     "search": ("#/search?q=bread+yeast", ".hit"),
     "ask": ("#/ask?text=the+rocket+and+the+moon", ".chips"),
-    "document": ("#/document/music%2F4", "h2:has-text('music/4')"),
+    "document": ("#/document/music%2F4", "h2:has-text('About music')"),
     "region": ("#/region?shape=-1,-1;1,-1;1,1;-1,1&color=label", "h2:has-text('in the region')"),
     "nothing": ("#/search?q=qwertyuiop", ".problem"),
 }

@@ -70,14 +70,14 @@ def test_a_click_opens_the_document_of_the_point(own_server: Server, open_page: 
     page.mouse.click(*free_mark(page))  # of the map before
     assert_told(page)
     wait_for_heading(page, "Results for “bread flour”")  # nothing else was opened
-    assert all(t in documents for t in page.locator(".hit .title").all_inner_texts())
+    assert all(id in documents for id in page.locator(".hit .id").all_inner_texts())
     x, y = free_mark(page)  # of the map that is shown now
     page.mouse.move(x + 40, y + 40)
     page.mouse.move(x, y)
     playwright.expect(page.locator(".hover .about")).to_contain_text("new/")
-    id = page.locator(".hover .about bdi").first.inner_text()
+    id = page.locator(".hover .id").inner_text()
     page.mouse.click(x, y)
-    wait_for_heading(page, f"^{id}$")
+    playwright.expect(page.locator("#view > .id")).to_have_text(id)
     assert page.locator("#view .text").inner_text() == documents[id]
 
 
@@ -87,7 +87,7 @@ def test_a_search_takes_up_what_is_new(own_server: Server, open_page: Open) -> N
     page.locator("#query").fill("rocket orbit")
     wait_for_heading(page, "Results for “rocket orbit”")
     assert_told(page)
-    hits = page.locator(".hit .title").all_inner_texts()
+    hits = page.locator(".hit .id").all_inner_texts()
     assert len(hits) == 20
     assert all("rocket" in documents[id] or "orbit" in documents[id] for id in hits[:5])
     assert page.locator(".mark.found").count() == 20
@@ -105,7 +105,7 @@ def test_a_lasso_gives_the_documents_inside(own_server: Server, open_page: Open)
     assert 0 < count <= 150
     shown = page.locator("#view .document-item")
     for item in shown.all()[:10]:
-        id = item.locator(".title").inner_text()
+        id = item.locator(".id").inner_text()
         assert documents[id].startswith(item.locator(".snippet").inner_text().rstrip("…")[:40])
 
 

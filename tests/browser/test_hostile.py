@@ -55,7 +55,9 @@ def test_nothing_runs(hostile: Path, open_page: Open) -> None:
         playwright.expect(page.locator(".hover")).to_be_visible()
         assert_nothing_ran(page)
 
-        for row in range(5):  # ids with slashes, quotes, control characters and marks of direction
+        for row in range(
+            5
+        ):  # titles and ids with slashes, quotes, control characters and marks of direction
             title = page.locator(".hit .title").nth(row)
             id = title.text_content()
             title.click()

@@ -46,7 +46,7 @@ def test_used_as_people_do(newsgroups: Server, open_page: Open) -> None:
     page = open_page(newsgroups.url, viewport=WINDOW).page
     assert "11,314 documents" in page.locator(".facts").inner_text()
     search(page, "space shuttle launch")
-    assert page.locator(".hit .title").first.inner_text().startswith("sci.space/")
+    assert page.locator(".hit .id").first.inner_text().startswith("sci.space/")
     page.locator(".hit .topic-link").first.click()
     page.wait_for_selector(".documents")
     topic = heading(page)

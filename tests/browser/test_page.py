@@ -84,8 +84,8 @@ def test_reasons_add_up_to_the_score(server: Server, open_page: Open) -> None:
 def test_from_a_hit_to_its_neighbours(server: Server, open_page: Open) -> None:
     page = open_page(server.url + "#/search?q=knight").page
     page.locator(".hit").first.get_by_text("Documents like it").click()
-    wait_for_heading(page, "Most like chess/")
-    assert page.locator(".hit .title").first.inner_text().startswith("chess/")
+    wait_for_heading(page, "Most like About chess")
+    assert page.locator(".hit .title").first.inner_text().startswith("About chess")
 
 
 def test_late_answers_are_dropped(server: Server, open_page: Open) -> None:
@@ -111,8 +111,10 @@ def test_topic_clicked(server: Server, open_page: Open) -> None:
     assert {"Words", "Over time", "By label", "Typical documents"} <= set(sections)
     assert page.locator(".chart circle").count() == 24  # months
     assert page.locator(".bars .number").first.inner_text() in ("100 %", "98 %", "95 %")
+    title = page.locator(".documents .title").first.inner_text()
+    assert title.startswith("About ")
     page.locator(".documents .title").first.click()
-    wait_for_heading(page, "/")
+    wait_for_heading(page, re.escape(title))
 
 
 def test_topic_clicked_on_the_map(server: Server, open_page: Open) -> None:
@@ -140,14 +142,24 @@ def test_hover_shows_the_text_and_a_click_opens_it(server: Server, open_page: Op
     x, y = free_mark(page)
     page.mouse.move(x, y)
     playwright.expect(page.locator(".hover")).to_be_visible()
-    assert "baking" in page.locator(".hover").inner_text()
+    assert "About baking" in page.locator(".hover .title").inner_text()
+    assert "baking/" in page.locator(".hover .id").inner_text()
     page.mouse.click(x, y)
-    wait_for_heading(page, "baking/")
+    wait_for_heading(page, "About baking")
 
 
 def test_document_says_which_words_do_what(server: Server, open_page: Open) -> None:
     page = open_page(server.url + "#/document/music%2F4").page
-    wait_for_heading(page, "music/4")
+    wait_for_heading(page, "About music, no. 4")
+    assert page.locator("#view > .id").inner_text() == "music/4"
+    about = page.locator("#view > .about").inner_text()
+    assert "music" in about
+    assert "2020-01-05" in about
+    assert "author: you" in about
+    text = page.locator(".text").inner_text()
+    assert text.endswith(".")
+    assert len(text.split()) == 800  # all of it
+    assert "\n\n" in text
     numbers = page.locator(".unit table .number").all_inner_texts()
     *parts, total = [float(text.replace("−", "-")) for text in numbers]
     assert sum(parts) == pytest.approx(total, abs=0.005 * (len(parts) + 1))
@@ -165,7 +177,7 @@ def test_a_text_is_pasted(server: Server, open_page: Open) -> None:
     page.locator("#ask-text").fill("The astronaut saw the moon from the shuttle. Qwertyuiop!")
     page.get_by_role("button", name="Ask", exact=True).click()
     page.wait_for_selector(".hits")
-    assert page.locator(".hit .title").first.inner_text().startswith("space/")
+    assert page.locator(".hit .title").first.inner_text().startswith("About space")
     assert page.locator(".chips .chip").count() > 3  # words that are expected
     assert "qwertyuiop" in page.locator("#view").inner_text().lower()
     assert page.locator(".mark.self").count() == 1
@@ -252,7 +264,7 @@ def test_back_and_forward(server: Server, open_page: Open) -> None:
     page = open_page(server.url).page
     search(page, "tulip")
     page.locator(".hit .title").first.click()
-    wait_for_heading(page, "garden/")
+    wait_for_heading(page, "About garden")
     page.go_back()
     wait_for_heading(page, "Results for “tulip”")
     assert page.locator("#query").input_value() == "tulip"
@@ -302,7 +314,7 @@ def test_keyboard_alone(server: Server, open_page: Open) -> None:
     page.keyboard.press("Tab")
     assert page.evaluate("() => document.activeElement.classList.contains('title')")
     page.keyboard.press("Enter")
-    wait_for_heading(page, "chess/")
+    wait_for_heading(page, "About chess")
     assert (
         page.evaluate("() => document.activeElement.tagName") == "H2"
     )  # where one was: in the view
@@ -340,10 +352,45 @@ def test_empty_results_are_said_in_words(server: Server, open_page: Open) -> Non
     page = open_page(server.url).page
     search(page, "qwertyuiop")
     assert "qwertyuiop" in page.locator("#view").inner_text()
-    assert "know" in page.locator("#view .problem").inner_text()
+    assert page.locator("#view .problem").inner_text() == "No document has: qwertyuiop."
     assert page.locator("[role=status]").inner_text().startswith("No documents for")
     page.goto(server.url + "#/region?shape=0.9,0.9;0.91,0.9;0.91,0.91")
     wait_for_heading(page, "An empty region")
+
+
+def test_what_may_have_been_meant_is_a_link(server: Server, open_page: Open) -> None:
+    page = open_page(server.url).page
+    search(page, "shutle launch")
+    told = page.locator("#view .remark").inner_text()
+    assert told == "No document has: shutle. Did you mean: shuttle?"
+    assert page.locator(".hit").count() == 20
+    page.locator(".remark a").click()
+    wait_for_heading(page, "Results for “shuttle launch”")
+    assert page.locator("#query").input_value() == "shuttle launch"
+    assert page.locator(".remark").count() == 0
+
+
+def test_operators(server: Server, open_page: Open) -> None:
+    page = open_page(server.url).page
+    search(page, "rocket label:space author:me since:2021 -moon")
+    assert set(page.locator(".hit .about .chip").all_inner_texts()) == {"space"}
+    assert "moon" not in page.locator(".hits").inner_text()
+    assert all("author: me" in text for text in page.locator(".hit .about").all_inner_texts())
+    page.locator("#query").fill('"rocket knight bread"')
+    playwright.expect(page.locator(".remark")).to_have_text(
+        "No document has the phrase “rocket knight bread”. These have its words."
+    )
+    assert page.locator(".hit").count() > 0
+
+
+def test_a_filter_half_typed_is_said_in_words(server: Server, open_page: Open) -> None:
+    opened = open_page(server.url)
+    opened.expected.append("400")
+    search(opened.page, "rocket label:spa")
+    told = opened.page.locator("#view .problem")
+    playwright.expect(told).to_contain_text("No document has the label 'spa'.")
+    search(opened.page, "rocket label:space")
+    assert opened.page.locator(".hit").count() > 5
 
 
 def test_a_slow_answer_is_said_in_words(server: Server, open_page: Open) -> None:

@@ -50,7 +50,7 @@ def test_opened_searched_and_read(page: Any, trained: Path) -> None:
     shows(page, "Results for “rocket orbit”")
     titles = page.locator(".hit .title").all_inner_texts()
     expected = docboltz.open(trained).search("rocket orbit", len(titles))
-    assert titles == [hit.id for hit in expected]
+    assert titles[:10] == [hit.title for hit in expected[:10]]
     page.locator(".hit summary").first.click()
     assert page.locator(".hit mark").count() > 0
 
@@ -77,7 +77,7 @@ def test_a_text_is_pasted(page: Any) -> None:
     page.locator("#ask-text").fill("A knight takes the bishop, and the queen gives checkmate.")
     page.get_by_role("button", name="Ask", exact=True).click()
     page.wait_for_selector(".hit")
-    assert page.locator(".hit .title").first.inner_text().startswith("chess/")
+    assert page.locator(".hit .title").first.inner_text().startswith("About chess")
     assert page.locator(".mark.self").count() == 1
 
 
@@ -97,7 +97,23 @@ def test_topics_and_a_region(page: Any) -> None:
 
 def test_empty_and_unknown_are_said_in_words(page: Any) -> None:
     page.locator("#query").fill("unheardof")
-    playwright.expect(page.locator("#view .problem")).to_contain_text("knows none of these words")
+    playwright.expect(page.locator("#view .problem")).to_have_text("No document has: unheardof. ")
+    page.locator("#query").fill("shutle launch")
+    playwright.expect(page.locator(".remark a")).to_have_text("shuttle")
+    page.locator(".remark a").click()
+    shows(page, "Results for “shuttle launch”")
+    page.locator("#query").fill("rocket since:yesterday")
+    playwright.expect(page.locator("#view .problem")).to_contain_text("since: must be a date")
+
+
+def test_the_grammar_is_that_of_the_server(page: Any, trained: Path) -> None:
+    asked = "rocket label:space author:me since:2021 -moon"
+    page.locator("#query").fill(asked)
+    shows(page, "Results for “rocket label:space")
+    titles = page.locator(".hit .title").all_inner_texts()
+    expected = [hit.title for hit in docboltz.open(trained).search(asked, 20)]
+    assert set(titles) == set(expected)  # scores that differ by less than a thousandth may swap
+    assert titles[0] == expected[0]
 
 
 def test_hostile_texts_run_nothing(hostile: Path, tmp_path: Path, open_page: Open) -> None:

@@ -16,6 +16,7 @@ COMMANDS = (
     "topics",
     "search",
     "similar",
+    "show",
     "words",
     "transform",
     "index",

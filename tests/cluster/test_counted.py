@@ -37,9 +37,11 @@ def both(
 def test_files_hold_the_corpus(both: tuple[Corpus, CountedCorpus]) -> None:
     whole, read = both
     assert len(read) == len(whole)
-    assert (tuple(read.ids), tuple(read.labels)) == (whole.ids, whole.labels)
-    assert tuple(read.dates) == whole.dates
-    assert next(read.texts) == "the"
+    documents = list(read.documents)
+    assert tuple(read.ids) == tuple(document.id for document in documents) == whole.ids
+    assert tuple(document.labels for document in documents) == whole.labels
+    assert tuple(document.date for document in documents) == whole.dates
+    assert documents[0].text == "the"
     for rows in (slice(0, 160), slice(0, 0), slice(70, 95), slice(79, 81), slice(150, 999)):
         one, other = whole.counts[rows], read.counts[rows]
         for part in ("indptr", "indices", "data"):

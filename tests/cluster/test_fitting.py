@@ -106,7 +106,7 @@ def test_the_same_call_goes_on_after_ctrl_c(
 
 
 @pytest.mark.parametrize("replace", [False, True])
-@pytest.mark.parametrize("when", ["describe_units", "write_store", "look_for_topics"])
+@pytest.mark.parametrize("when", ["describe_units", "write_documents", "look_for_topics"])
 def test_what_is_said_after_ctrl_c_is_true(
     files: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str, replace: bool
 ) -> None:

@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 
 const [source, asked] = process.argv.slice(2);
 const { Words } = await import(pathToFileURL(source));
-const { cutting, words, terms, pairs, n, texts } = JSON.parse(readFileSync(asked, "utf-8"));
-const table = new Words(cutting, words, terms, pairs, n);
-const found = texts.map((text) => ({ cut: table.cut(text), ...table.count(text) }));
+const { cutting, words, spelt, columns, pairs, texts } = JSON.parse(readFileSync(asked, "utf-8"));
+const table = new Words(cutting, words, spelt, columns, pairs);
+const found = texts.map((text) => ({ cut: table.cut(text), searched: table.searched(text), ...table.count(text) }));
 process.stdout.write(JSON.stringify(found));

@@ -18,14 +18,15 @@ def run_alone(run):
         return thread.submit(lambda: asyncio.run(run())).result()
 
 
-def question(text, limit=10, by="both", reasons=False):
-    return Question(text, limit, by, reasons)
+def question(text, limit=10, by="both", reasons=False, wanted=None):
+    return Question(text, limit, by, reasons, wanted or {})
 
 
 def test_answers_of_a_batch_have_the_bits_of_answers_alone(saved):
     snapshot = Snapshot(TextModel.open(saved))
     texts = ["moon", "bread butter", "", "xyzzy", "hockey moon bread", "moon"]
     kinds = [{}, {"limit": 3}, {"by": "words"}, {"reasons": True}, {"by": "features", "limit": 3}]
+    kinds += [{"wanted": {"label": ["space"]}}, {"wanted": {"label": ["food"]}}]
     asked = [question(text, **kind) for text in texts for kind in kinds]
     together = answer_searches(snapshot, asked)
     assert together == [answer_searches(snapshot, [each])[0] for each in asked]

@@ -1,10 +1,12 @@
 """The single file answers as the server does: by node, on a small collection."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from docboltz.corpus.document import Document
 from docboltz.corpus.text import TextAnalysis
 from docboltz.explorer.archive import unpack
 from docboltz.explorer.snapshot import Snapshot
@@ -17,6 +19,9 @@ TOLERANCE = 2e-3
 """Weights are float16, of 11 bits: sums of ten are off by a thousandth of the largest or less."""
 QUERIES = [
     "hockey goals and rockets",
+    "xyzzy",
+    "12 rockets",
+    "naïve document.title",
     "Launch!",
     "bread, butter and a shuttle: the team's oven",
     "hockey hockey hockey unheard words",
@@ -36,7 +41,7 @@ def data(model):
 
 def found_by_server(model, text):
     snapshot = Snapshot(model)
-    (hits,) = snapshot.search([text], 10, "both")
+    (hits,) = snapshot.search([text], 10, "both", {})
     return snapshot.found(text, hits, model.reasons(text, hits) if hits else ())
 
 
@@ -63,6 +68,94 @@ def test_searches_for_nothing(model, data, tmp_path):
         compare(got, found_by_server(model, text))
 
 
+OPERATORS = [
+    '"alert(1)"',
+    '"left & hockey"',
+    "“right to LEFT”",
+    '"LEFT   hockey" goal',
+    '"goal rocket oven shuttle"',
+    "moon -rocket",
+    "hockey -goal -team",
+    'naïve -"left & hockey"',
+    "moon label:space",
+    "moon label:space label:food",
+    "bread since:2012",
+    "bread until:2012-06",
+    "bread since:2011-02-03 until:2013",
+    "bread since:2011-02-03T04:05 label:food -butter",
+    "bread unheard:me",
+    "moon kind:odd",
+    "kind:odd",
+    "the",
+    '"of their own"',
+    "- -- moon",
+    "rocket moon\nlabel:none -moon",
+    "moon " * 70 + "label:none",
+]
+
+
+@pytest.fixture(scope="module")
+def kept():
+    """A collection with titles, columns and line breaks."""
+    given = [
+        replace(
+            each,
+            text=each.text.replace(" ", "\n  ", 1),
+            title=f"On {each.labels[0]}" if each.labels and i % 4 == 0 else "",
+            columns={"kind": "odd" if i % 2 else "even"},
+        )
+        for i, each in enumerate(documents())
+    ]
+    return fitted([*given, Document("words", "It was of\ntheir own, and of the.", ("none",))])
+
+
+@pytest.mark.parametrize("reasons", [False, True])
+def test_searches_with_operators(kept, tmp_path, reasons):
+    questions = [["search", text, {"reasons": reasons}] for text in OPERATORS]
+    for text, got in zip(OPERATORS, answers(packed(kept), questions, tmp_path), strict=True):
+        expected = found_by_server(kept, text)
+        for hit in [] if reasons else expected["hits"]:
+            del hit["reasons"]
+        compare(got, expected)
+
+
+def test_titles_and_columns_are_those_of_the_server(kept, tmp_path):
+    rows = list(range(0, 94, 3))
+    (got,) = answers(packed(kept), [["documents", {"rows": rows}]], tmp_path)
+    compare(got, [each.to_dict() for each in kept.documents(rows)])
+    assert {each["title"] for each in got} >= {"On hockey"}
+    assert "\n" in got[0]["text"]
+
+
+def test_of_a_long_text_a_hit_has_the_best_piece(tmp_path):
+    filler = " ".join(["it was of the"] * 200)
+    long = Document("long", f"{filler} moon {filler} 🏒 rocket moon {filler} {filler}")
+    model = fitted([*documents(30), long])
+    (got,) = answers(packed(model, 100_000), [["search", "rocket 🏒 moon"]], tmp_path)
+    expected = found_by_server(model, "rocket 🏒 moon")
+    for hit in expected["hits"]:
+        del hit["reasons"]
+    compare(got, expected)
+    (hit,) = (hit for hit in got["hits"] if hit["id"] == "long")
+    assert hit["whole"] is False
+    assert "rocket moon" in hit["text"]
+    assert len(hit["text"]) == 2000
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("moon since:soon", "since: must be a date such as"),
+        ("moon label:unheard", "No document has the label 'unheard'. Labels are "),
+        ("moon since:2040", "No document has a date from 2040"),
+        ("moon label:unheard kind:none", "No document has the label 'unheard' and kind 'none'."),
+    ],
+)
+def test_filters_that_cannot_be_met_are_said_in_words(kept, tmp_path, query, words):
+    (got,) = ask(packed(kept), [["search", query]], tmp_path)
+    assert words in got["error"]
+
+
 def test_reasons_add_up_to_the_score(data, tmp_path):
     for got in answers(data, [["search", t, {"reasons": True}] for t in QUERIES], tmp_path):
         for hit in got["hits"]:
@@ -81,13 +174,13 @@ def test_documents_and_their_likes(model, data, tmp_path):
     for id, got in zip(shown, found, strict=False):
         compare(got, snapshot.document(id))
     for id, got in zip(similar, found[len(shown) :], strict=True):
-        compare(got, snapshot.similar(id, 5, "both", reasons=True))
+        compare(got, snapshot.similar(id, 5, "both", {}, reasons=True))
 
 
-def test_nothing_is_like_a_document_without_known_words(data, tmp_path):
+def test_nothing_is_like_a_document_whose_words_no_other_has(model, data, tmp_path):
     (got,) = answers(data, [["similar", "empty"]], tmp_path)
-    assert got["hits"] == got["unknown"] == []
-    assert "none of the words" in got["message"]
+    compare(got, Snapshot(model).similar("empty", 10, "both", {}, reasons=False))
+    assert got["message"] == "No document is like it."
 
 
 def test_explains_texts(model, data, tmp_path):

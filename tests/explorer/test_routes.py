@@ -2,13 +2,15 @@
 
 import gzip
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import docboltz
+from docboltz.corpus.document import Document
 from docboltz.text_model import TextModel
-from tests.explorer.collections import HOSTILE, documents
+from tests.explorer.collections import HOSTILE, documents, fitted
 from tests.explorer.conftest import serving
 
 
@@ -64,11 +66,14 @@ def test_the_collection(client, model):
 
 
 def test_search_is_that_of_the_model(client, model):
-    found = get(client, "/api/search", q="rocket launch xyzzy", limit=5)
-    hits = model.search("rocket launch xyzzy", 5)
-    assert found["unknown"] == ["xyzzy"]
+    found = get(client, "/api/search", q="rocket launch unheard", limit=5)
+    hits = model.search("rocket launch unheard", 5)
+    assert found["unknown"] == list(hits.unknown) == ["unheard"]
+    assert found["suggestions"] == plain(hits.suggestions)
+    assert found["phrases"] == []
     for got, hit in zip(found["hits"], hits, strict=True):
         assert got.pop("topic") in (None, *model.tree.numbers.tolist())
+        assert (got.pop("begin"), got.pop("whole")) == (0, True)
         assert got == plain(hit.to_dict())
         assert documents()[got["row"]].id == got["id"]
 
@@ -85,12 +90,86 @@ def test_reasons_add_up_to_the_score(client, by):
 
 @pytest.mark.parametrize(
     ("q", "message"),
-    [("", "no word to search"), ("  ", "no word to search"), ("xyzzy", "none of these words")],
+    [
+        ("", "There is no word to search for."),
+        ("  ", "There is no word to search for."),
+        ("unheard", "No document has: unheard."),
+        ("rockett", "No document has: rockett. Did you mean: rocket?"),
+        ('"unheard words"', 'No document has the phrase "unheard words".'),
+        ("label:space", "No document answers this."),
+    ],
 )
 def test_a_search_for_nothing_says_why_there_are_no_hits(client, q, message):
     found = get(client, "/api/search", q=q)
     assert found["hits"] == []
-    assert message in found["message"]
+    assert found["message"].startswith(message)
+
+
+FILTERS = [
+    {"label": "space"},
+    {"label": ["space", "food"]},
+    {"since": "2012-03", "until": "2014"},
+    {"label": "space", "since": "March 2, 2012"},
+]
+
+
+@pytest.mark.parametrize("asked", FILTERS, ids=str)
+def test_a_filter_is_that_of_the_model(client, model, asked):
+    def ids(hits):
+        return [hit["id"] for hit in hits]
+
+    expected = ids(model.search("moon bread", 50, **asked).to_dicts())
+    assert 0 < len(expected) < 50
+    assert ids(get(client, "/api/search", q="moon bread", limit=50, **asked)["hits"]) == expected
+    label = asked.get("label", [])
+    body = {**asked, "label": [label] if isinstance(label, str) else label}
+    (found,) = post(client, "/api/search", queries=["moon bread"], limit=50, **body)["answers"]
+    assert ids(found["hits"]) == expected
+    like = ids(model.similar("space/1", 50, **asked).to_dicts())
+    assert ids(get(client, "/api/similar", id="space/1", limit=50, **asked)["hits"]) == like
+
+
+@pytest.mark.parametrize(
+    ("asked", "status", "detail"),
+    [
+        ({"label": "none"}, 400, "No document has the label 'none'"),
+        ({"since": "2040"}, 400, "No document has a date from 2040"),
+        ({"since": "soon"}, 400, "'since' must be a date"),
+        ({"where": "author=me"}, 400, "No document has author 'me'"),
+        ({"where": "author"}, 422, "where"),
+        ({"label": ["a"] * 101}, 422, "label"),
+    ],
+)
+def test_a_filter_that_cannot_be_met_says_so(client, asked, status, detail):
+    for path, query in (("search", {"q": "moon"}), ("similar", {"id": "space/1"})):
+        response = client.get(f"/api/{path}", params={**query, **asked})
+        assert detail in refused(response, status)
+
+
+def test_columns_are_given_and_asked_for(tmp_path):
+    given = [
+        replace(each, title=f"No. {i}", columns={"kind": str(i % 3)})
+        for i, each in enumerate(documents(30))
+    ]
+    filler = "it was of the\n" * 300
+    text = f"{filler}rocket moon\n{filler}"
+    fitted([*given, Document("long", text, columns={"kind": "a=b"})]).save(tmp_path / "model")
+    with serving(tmp_path / "model") as client:
+        hits = get(client, "/api/search", q="rocket moon bread", where="kind=1")["hits"]
+        assert hits
+        assert {hit["columns"]["kind"] for hit in hits} == {"1"}
+        assert {hit["title"] for hit in hits} <= {f"No. {i}" for i in range(1, 33, 3)}
+        assert get(client, "/api/search", q="rocket moon bread kind:1")["hits"] == hits
+        asked = {"queries": ["rocket moon bread"], "where": {"kind": "1"}}
+        assert post(client, "/api/search", **asked)["answers"][0]["hits"] == hits
+        (hit,) = get(client, "/api/search", q="moon", where="kind=a=b")["hits"]
+        assert hit["id"] == "long"
+        (hit,) = get(client, "/api/search", q='"rocket moon"')["hits"]
+        assert (hit["id"], hit["title"], hit["whole"]) == ("long", "it was of the", False)
+        assert len(hit["text"]) == 2000
+        assert hit["text"] == text[hit["begin"] :][:2000]
+        assert {hit["text"][b:e] for b, e in hit["matches"]} >= {"rocket", "moon"}
+        assert get(client, "/api/documents/long")["text"] == text
 
 
 def test_many_searches_are_those_made_one_by_one(client):
@@ -103,7 +182,7 @@ def test_similar(client, model):
     found = get(client, "/api/similar", id="space/1", limit=4, reasons=True)
     assert [hit["id"] for hit in found["hits"]] == [hit.id for hit in model.similar("space/1", 4)]
     assert found["hits"][0]["reasons"]["topics"]
-    assert "nothing is like it" in get(client, "/api/similar", id="empty")["message"]
+    assert get(client, "/api/similar", id="empty")["message"] == "No document is like it."
     assert "no document" in refused(client.get("/api/similar", params={"id": "none"}), 404)
 
 
@@ -118,8 +197,10 @@ def test_explain(client, model):
     assert {name: found[name] for name in own} == own
     assert len(found["hits"]) == 2
     assert -1 <= found["x"] <= 1
-    nothing = post(client, "/api/explain", text="xyzzy")
-    assert (nothing["x"], nothing["hits"], nothing["topics"]) == (None, [], [])
+    unknown = post(client, "/api/explain", text="xyzzy")
+    assert (unknown["x"], unknown["topics"]) == (None, [])
+    assert [hit["id"] for hit in unknown["hits"]] == ["empty"]  # the document with this word
+    assert post(client, "/api/explain", text=" ")["hits"] == []
 
 
 def test_transform(client, model):

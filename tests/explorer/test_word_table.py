@@ -10,7 +10,8 @@ from docboltz.corpus.counting import count
 from docboltz.corpus.document import Document
 from docboltz.corpus.text import TextAnalysis
 from docboltz.explorer.single_file import PAGE
-from docboltz.explorer.word_table import cutting, word_table
+from docboltz.explorer.word_table import counted, cutting, word_table
+from docboltz.search.words import index_analysis
 from tests.explorer.file_answers import NODE, needs_node
 
 TEXTS = [
@@ -44,13 +45,13 @@ ANALYSES = {
 
 
 def counted_by_browser(analysis, vocabulary, known, texts, folder):
-    table = word_table(analysis, vocabulary, known)
+    table = word_table(analysis, vocabulary, counted(analysis, known)[2])
     asked = {
         "cutting": cutting(analysis),
         "words": table.words,
-        "terms": table.terms.tolist(),
+        "spelt": table.spelt.tolist(),
+        "columns": table.columns.tolist(),
         "pairs": table.pairs.reshape(-1).tolist(),
-        "n": len(vocabulary),
         "texts": texts,
     }
     (folder / "asked").write_text(json.dumps(asked))
@@ -58,7 +59,7 @@ def counted_by_browser(analysis, vocabulary, known, texts, folder):
     command = list(map(str, [NODE, script, PAGE / "file" / "words.js", folder / "asked"]))
     done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return table, json.loads(done.stdout)
 
 
 @needs_node
@@ -68,7 +69,7 @@ def test_the_browser_counts_what_python_counts(analysis, tmp_path):
     # Not all words: some must be unknown, and parts of pairs that are no words themselves.
     vocabulary = count(documents, analysis, max_words=60, max_df=2).vocabulary
     expected = count(documents, analysis, vocabulary=vocabulary).counts
-    found = counted_by_browser(analysis, vocabulary, TEXTS, TEXTS, tmp_path)
+    table, found = counted_by_browser(analysis, vocabulary, TEXTS, TEXTS, tmp_path)
     term_of = analysis.term_of()
     for i, (text, browser) in enumerate(zip(TEXTS, found, strict=True)):
         words = [word for block in analysis.words(text) for word in block]
@@ -81,6 +82,10 @@ def test_the_browser_counts_what_python_counts(analysis, tmp_path):
         assert browser["unknown"] == [
             word for word, term in terms.items() if term is not None and term not in vocabulary
         ]
+        terms = list(table.number)
+        assert [terms[term] for _, term in browser["searched"]] == index_analysis(analysis).tokens(
+            text
+        )
 
 
 @needs_node
@@ -98,39 +103,53 @@ def test_every_character_separates_words_or_does_not_as_in_python(tmp_path):
         for i in range(0, len(characters), step)
     ]
     vocabulary = count([Document("0", "a")], analysis).vocabulary
-    found = counted_by_browser(analysis, vocabulary, [], texts, tmp_path)
+    _, found = counted_by_browser(analysis, vocabulary, ["a"], texts, tmp_path)
     for text, browser in zip(texts, found, strict=True):
         assert browser["cut"] == [word for block in analysis.words(text) for word in block]
 
 
-def test_the_table_has_forms_of_texts_and_vocabulary():
+def table_of(analysis, vocabulary, texts):
+    """The table, and the term of each word in it."""
+    table = word_table(analysis, vocabulary, counted(analysis, texts)[2])
+    terms = [term for term, n in zip(table.number, table.spelt, strict=True) for _ in range(n)]
+    return table, dict(zip(table.words, terms, strict=True))
+
+
+def test_the_table_has_all_words_of_texts_and_vocabulary():
     documents = [Document("0", "Skaters skate. Skating!")]
     analysis = TextAnalysis()
     vocabulary = count(documents, analysis).vocabulary
-    table = word_table(analysis, vocabulary, ["She skated, he danced."])
-    known = dict(zip(table.words, table.terms.tolist(), strict=True))
-    assert known["skated"] == known["skate"] == vocabulary.column("skate")
-    assert known["skaters"] == vocabulary.column("skater")
-    assert "danced" not in known
+    table, known = table_of(analysis, vocabulary, ["She skated, he danced 7 times, x."])
+    assert known["skated"] == known["skate"] == "skate"
+    assert known["skaters"] == "skater"
+    assert {"danced", "7", "times", "x"} < set(known)  # which the model does not know
+    columns = dict(zip(table.number, table.columns.tolist(), strict=True))
+    assert columns["skate"] == vocabulary.column("skate")
+    assert columns["7"] == -1
     assert not table.pairs.size
+
+
+def test_of_each_term_the_word_that_was_met_first_is_shown():
+    analysis = TextAnalysis()
+    vocabulary = count([Document("0", "skate skating")], analysis).vocabulary
+    table, _ = table_of(analysis, vocabulary, ["Skated here. Skates, skating."])
+    begin = table.spelt[: table.number["skate"]].sum()
+    assert table.words[begin] == "skated"
 
 
 def test_the_table_has_forms_that_no_text_has():
     analysis = TextAnalysis()
-    documents = [Document("0", "goal team teams player cook cooking cooked")]
-    vocabulary = count(documents, analysis).vocabulary
-    table = word_table(analysis, vocabulary, [documents[0].text])
-    known = dict(zip(table.words, table.terms.tolist(), strict=True))
-    assert known["goals"] == vocabulary.column("goal")
-    assert known["teaming"] == vocabulary.column("team")
-    assert all(vocabulary[term] == analysis.tokens(word)[0] for word, term in known.items())
+    text = "goal team teams player cook cooking cooked"
+    vocabulary = count([Document("0", text)], analysis).vocabulary
+    _, known = table_of(analysis, vocabulary, [text])
+    assert known["goals"] == "goal"
+    assert known["teaming"] == "team"
+    assert all(term == analysis.tokens(word)[0] for word, term in known.items())
 
 
 def test_a_pair_is_known_by_its_terms():
     analysis = TextAnalysis(ngrams=2)
-    documents = [Document("0", "new york new york")]
-    vocabulary = count(documents, analysis).vocabulary
-    table = word_table(analysis, vocabulary, [])
-    known = dict(zip(table.words, table.terms.tolist(), strict=True))
-    pair = [known["new"], known["york"], vocabulary.column("new york")]
-    assert pair in table.pairs.tolist()
+    vocabulary = count([Document("0", "new york new york")], analysis).vocabulary
+    table, _ = table_of(analysis, vocabulary, ["york"])
+    first, second = table.number["new"], table.number["york"]
+    assert [first, second, vocabulary.column("new york")] in table.pairs.tolist()

@@ -84,6 +84,7 @@ ARGUMENTS = {
     "topics": ["MODEL"],
     "search": ["MODEL", "goal"],
     "similar": ["MODEL", "sport-1"],
+    "show": ["MODEL", "sport-1"],
     "words": ["MODEL", "goal"],
     "transform": ["MODEL", "CORPUS", "--out", "NEW.csv", "--replace", "-q"],
     "index": ["MODEL", "CORPUS", "-q"],

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from docboltz.search import store
-from docboltz.search.writer import STORE
+from docboltz.search.store import STORE
 from tests.fuzz.runs import examples, one_input
 from tests.fuzz.test_manifests import ask, attempt
 

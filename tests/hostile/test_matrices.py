@@ -177,7 +177,6 @@ OTHERS: dict[str, Callable[[Any], Any]] = {
     "compare_groups": lambda X: compare_groups(np.zeros(N, int), X),
     "assign_counts": lambda X: a_text_model().assign_counts(X),
     "place_counts": lambda X: a_text_model().place_counts(X),
-    "SearchStore.search": lambda X: a_text_model().store.words.vectors(X),
 }
 
 

@@ -199,8 +199,9 @@ def test_a_collection_is_not_the_folder_its_model_is_in(docboltz: Command, model
 def test_a_model_is_not_trained_on_itself(docboltz: Command, model: Path) -> None:
     before = snapshot(model)
     assert docboltz("fit", model, "--out", model, "--replace", *SMALL).code == 2
-    (lines,) = model.glob("search/build-*/documents.jsonl")
-    assert docboltz("fit", lines, "--out", model, "--replace", *SMALL).code == 2
+    for file in ("search/store.json", "search/build-*/documents.sqlite"):
+        (found,) = model.glob(file)
+        assert docboltz("fit", found, "--out", model, "--replace", *SMALL).code == 2
     assert snapshot(model) == before
 
 

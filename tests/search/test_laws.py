@@ -1,367 +1,427 @@
-"""What holds of every store, whoever keeps the vectors: the laws of the interface."""
+"""What holds of every store, whatever keeps the documents."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from math import log
 from pathlib import Path
-from typing import Any
+from typing import get_args
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 
 from docboltz.corpus.document import Document
-from docboltz.errors import InvalidModelFile, InvalidParameter
-from docboltz.search import store as module
-from docboltz.search.filters import Filter
-from docboltz.search.growing import update_store
-from docboltz.search.interface import (
-    WEIGHTS,
-    WORDS_PER_FEATURE_COSINE,
-    model_of_store,
-    open_store,
+from docboltz.errors import DocboltzError, InvalidCorpus, InvalidModelFile, InvalidParameter
+from docboltz.search.query import Filter, Phrase
+from docboltz.search.score import SHARE_POWER, By
+from docboltz.search.store import Store
+from docboltz.search.words import K1, B
+from tests.search.stores import (
+    INDEXED,
+    F,
+    Place,
+    answers,
+    ask,
+    blocks_of,
+    documents,
+    features_of,
+    hits,
+    names,
+    questions,
 )
-from docboltz.search.milvus import MilvusStore
-from docboltz.search.milvus_writer import update_milvus_store
-from docboltz.search.writer import Block
-from tests.search.stores import N_WORDS, milvus_store_of, random_counts, store_of
 
-WAYS = list(WEIGHTS)
-Make = Callable[..., Any]
+WAYS: tuple[By, ...] = get_args(By)
+CLOSE = {"atol": 2e-6, "rtol": 0}
+"""Milvus keeps what BM25 makes of a count in float32, and so are all features kept."""
 
 
-@pytest.fixture(params=["exact", "bits", "milvus"])
-def make(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
-    """Gives a store of features and counts, as `store_of` does."""
-    if request.param == "milvus":
-        address = request.getfixturevalue("milvus")
-        return lambda *what, **options: milvus_store_of(tmp_path, address, *what, **options)
-    if request.param == "bits":
-        monkeypatch.setattr(module, "EXACT_DOCUMENTS", 0)
-    return lambda *what, **options: store_of(tmp_path, *what, **options)
+def of_texts(*given: str) -> list[Document]:
+    return [Document(f"d{i}", text) for i, text in enumerate(given)]
 
 
-def test_queries_are_centred_as_documents_are(make: Make, vectors: np.ndarray) -> None:
-    store = make(vectors, mean=vectors.mean(0))
-    rows, scores, words = store.search(vectors, random_counts(50), 3, by="features")
-    np.testing.assert_array_equal(rows[:, 0], np.arange(50))
-    np.testing.assert_array_equal(words, 0)
-    np.testing.assert_allclose(scores[:, 0], 1, atol=1e-6)
-    centred = vectors - vectors.mean(0)
-    expected = (centred[rows[:, 1]] * centred).sum(1)
-    expected /= np.linalg.norm(centred[rows[:, 1]], axis=1) * np.linalg.norm(centred, axis=1)
-    np.testing.assert_allclose(scores[:, 1], expected, atol=1e-6)
+def bm25(given: list[Document], terms: Counter[str]) -> tuple[np.ndarray, np.ndarray]:
+    """BM25 straight from its definition, and the share of idf: (n,) each."""
+    tokens = [INDEXED.tokens(document.searched) for document in given]
+    mean_length = sum(map(len, tokens)) / len(tokens)
+    scores, shares, n = np.zeros(len(tokens)), np.zeros(len(tokens)), len(tokens)
+    df = {term: sum(term in own for own in tokens) for term in terms}
+    idf = {term: log(1 + (n - df[term] + 0.5) / (df[term] + 0.5)) for term in terms if df[term]}
+    for i, own in enumerate(tokens):
+        for term, weight in idf.items():
+            tf, norm = own.count(term), K1 * (1 - B + B * len(own) / mean_length)
+            scores[i] += terms[term] * weight * tf * (K1 + 1) / (tf + norm)
+            shares[i] += weight * (tf > 0) / sum(idf.values())
+    return scores, shares
 
 
-def test_scores_weigh_features_and_words(
-    make: Make, vectors: np.ndarray, counts: csr_array
-) -> None:
-    for name, weights in WEIGHTS.items():
-        assert sum(weights) == 1, name
-    both = WEIGHTS["both"]
-    assert both.words / both.features == pytest.approx(WORDS_PER_FEATURE_COSINE)
-    # By features the first document is the best, by words the second, and by both the third.
-    features, words = [[1, 0], [0, 1], [0.95, 0.3]], [[1, 0], [0, 1], [1, 2]]
-    store = make(features, words)
-    best = {by: store.search([[1, 0]], csr_array([[0, 1]]), 3, by=by) for by in WAYS}
-    assert {by: found.rows[0].tolist() for by, found in best.items()} == {
-        "features": [0, 2, 1],
-        "words": [1, 2, -1],
-        "both": [2, 0, 1],
-    }
-    scores = best["both"].scores(both)
-    expected = (best["both"].features + WORDS_PER_FEATURE_COSINE * best["both"].words) / 1.3
-    np.testing.assert_allclose(scores, expected, atol=1e-15)
+@pytest.mark.parametrize("center", [False, True])
+def test_scores_are_those_of_the_formula(place: Place, center: bool) -> None:
+    given = documents(60)
+    X = features_of(given).astype(float)
+    mean = X.mean(0).astype(np.float32).tolist() if center else None
+    store = place.store(given, mean=mean)
+    X = X - mean if center else X
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    np.testing.assert_allclose(store.features, X, atol=1e-6)
+    for question in [*questions(5), ask("goal"), ask("goal goal rain nowhere", X[3])]:
+        of_words, share = bm25(given, Counter(question.terms))
+        for by in WAYS:
+            weights = question.weights(by)
+            parts = weights.bm25 + weights.share * share**SHARE_POWER
+            words = parts * of_words / of_words.max()
+            expected = weights.features * (X @ question.vector) + words
+            best = store.search([question], 60, by)
+            rows = best.rows[0][best.rows[0] >= 0]
+            found = (best.features + best.words)[0]
+            np.testing.assert_allclose(found[: len(rows)], expected[rows], **CLOSE)
+            is_hit = (expected > 0) | (words > 0) & (by != "features")
+            np.testing.assert_allclose(found[: len(rows)], -np.sort(-expected[is_hit]), **CLOSE)
+            np.testing.assert_allclose(best.words[0, : len(rows)], words[rows], **CLOSE)
 
 
-@pytest.mark.parametrize("by", WAYS)
-def test_documents_without_a_known_word_are_no_hits(
-    make: Make, vectors: np.ndarray, by: Any
-) -> None:
-    counts = random_counts(50).toarray()
-    empty = [0, 17, 49]
-    counts[empty] = 0
-    store = make(vectors, counts)
-    assert store.n_wordless == 3
-    rows = store.search(vectors, csr_array(counts), 50, by=by).rows
-    assert rows.shape == (50, 47)
-    assert not np.isin(rows, empty).any()
-    others = store.similar([5], 50, by=by).rows
-    assert others.shape == (1, 46)
-    assert not np.isin(others, [5, *empty]).any()
-    nothing = make(vectors[:3], np.zeros((3, 2)))
-    assert nothing.search(vectors[:1], csr_array([[1, 0]]), 3, by=by).rows.shape == (1, 0)
-    assert nothing.similar([0], 3, by=by).rows.shape == (1, 0)
-
-
-def test_excluded_rows_may_come_twice(make: Make, vectors: np.ndarray, counts: csr_array) -> None:
-    store = make(vectors)
-    rows = store.search(vectors[:3], counts[:3], 50, exclude_rows=[7, 3, 7]).rows
-    assert rows.shape == (3, 48)
-    assert not np.isin(rows, [3, 7]).any()
+@pytest.mark.parametrize("unknown", [0, 0.5, 1])
+def test_a_document_that_is_just_what_was_asked_for_scores_1(unknown: float) -> None:
+    for by in WAYS:
+        assert sum(ask("goal", np.ones(8), unknown=unknown).weights(by)) == pytest.approx(1)
 
 
 @pytest.mark.parametrize("by", WAYS)
-@pytest.mark.parametrize("mean", [None, np.full(8, 0.25)])
-def test_similar_is_search_without_oneself(
-    make: Make, vectors: np.ndarray, counts: csr_array, mean: np.ndarray | None, by: Any
-) -> None:
-    store = make(vectors, counts, mean=mean)
-    own = [4, 0, 4]
-    found = store.similar(own, 5, by=by)
-    for i, row in enumerate(own):
-        alone = store.search(vectors[[row]], counts[[row]], 5, by=by, exclude_rows=[row])
-        np.testing.assert_array_equal(found.rows[i], alone.rows[0])
-        np.testing.assert_allclose(found.features[i], alone.features[0], atol=1e-6)
-        np.testing.assert_allclose(found.words[i], alone.words[0], atol=1e-6)
+def test_parts_add_up_to_the_score(place: Place, by: By) -> None:
+    store = place.store(documents(40))
+    asked = [*questions(4), ask('goal "of the" rain', np.ones(8)), ask("42 x goal")]
+    best = store.search(asked, 20, by)
+    for question, rows, words in zip(asked, best.rows, best.words, strict=True):
+        taken = rows >= 0
+        parts = store.word_parts(question, rows[taken], by)[1]
+        np.testing.assert_allclose(parts.sum(1), words[taken], rtol=0, atol=1e-9)
+        reverse = store.word_parts(question, rows[taken][::-1], by)[1]
+        np.testing.assert_allclose(reverse[::-1], parts, rtol=0, atol=1e-12)
+
+
+def test_known_answers(place: Place) -> None:
+    store = place.store(
+        of_texts("A goal in the match", "Match after match", "Rain", "goal goal goal", "", "The"),
+        [[1, 0], [0, 1], [1, 0.1], [-1, 0], [0, 0], [0, 0]],
+    )
+    nowhere = np.zeros(2)
+    assert hits(store, ask("goal match", nowhere))[0] == "d0"
+    assert set(hits(store, ask("goal match", nowhere))) == {"d0", "d1", "d3"}
+    assert hits(store, ask("", [1, 0])) == ["d0", "d2"]
+    assert hits(store, ask("match", [1, 0]), "features") == ["d0", "d2"]
+    assert hits(store, ask("match", [1, 0]), "words") == ["d1", "d0"]
+    assert hits(store, ask("match", [1, 0])) == ["d0", "d2", "d1"]
+    assert hits(store, ask("nowhere", nowhere)) == hits(store, ask("", nowhere)) == []
+    assert store.presence().sum(1).tolist() == [2, 1, 1, 1, 0, 0]
+    assert store.presence(np.array([3, 0])).toarray()[:, :3].tolist() == [[1, 0, 0], [1, 1, 0]]
 
 
 @pytest.mark.parametrize("by", WAYS)
-def test_similar_among_many_equal_documents(make: Make, by: Any) -> None:
-    """Too many equals come before row 9 for it to be found among its own nearest."""
-    store = make(np.ones((10, 2)), np.ones((10, 3)))
-    rows = store.similar([0, 2, 9], 3, by=by).rows
-    np.testing.assert_array_equal(rows, [[1, 2, 3], [0, 1, 3], [0, 1, 2]])
-    rows = make(np.zeros((4, 2)), np.ones((4, 3))).similar([0, 3], 2, by=by).rows
-    np.testing.assert_array_equal(rows, [[1, 2], [0, 1]])
+def test_without_a_word_a_score_that_is_not_above_0_is_no_hit(place: Place, by: By) -> None:
+    given = documents(30)
+    store = place.store(given)
+    for question in (ask("lamp", -features_of(given)[4]), ask("lamp"), ask("goal", np.ones(8))):
+        best = store.search([question], 30, by)
+        is_hit = (best.features + best.words > 0) | (best.words > 0)
+        assert (is_hit == (best.rows >= 0)).all()
+        if by != "features":
+            with_words = [
+                i for i, d in enumerate(given) if any(t in d.searched for t in question.terms)
+            ]
+            assert {*with_words} <= {*best.rows[0].tolist()}
+        assert (np.diff((best.rows >= 0).astype(int)) <= 0).all()  # places are taken from the front
+        assert len({*best.rows[0].tolist()} - {-1}) == (best.rows >= 0).sum()
+
+
+def test_words_outside_the_models_vocabulary_are_found(place: Place) -> None:
+    store = place.store(of_texts("goal", "rain 42", "x goal", "Straße Ωμέγα 🚀 東京都"))
+    for query, id in {"42": "d1", "x": "d2", "straße": "d3", "ωμέγα": "d3", "🚀": "d3"}.items():
+        assert hits(store, ask(query)) == [id]
+    assert store.terms.find(["42", "goal", "nowhere"]).keys() == {"42", "goal"}
+    assert [*store.terms.suggest("gaol")] == ["goal"]
 
 
 @pytest.mark.parametrize("by", WAYS)
-def test_more_hits_than_documents_are_cut(
-    make: Make, vectors: np.ndarray, counts: csr_array, by: Any
-) -> None:
-    store = make(vectors)
-    assert store.search(vectors[:2], counts[:2], 1000, by=by).rows.shape == (2, 50)
-    assert store.similar([0], 1000, by=by).rows.shape == (1, 49)
-    assert store.search(np.empty((0, 8)), counts[:0], 3, by=by).rows.shape == (0, 3)
-    assert store.similar([], 3, by=by).rows.shape == (0, 3)
-    assert make(vectors[:1]).similar([0], 3, by=by).rows.shape == (1, 0)
-
-
-def test_an_unknown_id_is_a_clear_error(make: Make, vectors: np.ndarray) -> None:
-    store = make(vectors)
-    assert store.row_of("d49") == 49
-    for id_ in ("id", "\udcff"):
-        with pytest.raises(InvalidParameter, match=r"No document has the id .* 50, such as 'd0'"):
-            store.row_of(id_)
+def test_equal_scores_come_in_the_order_of_the_rows(place: Place, by: By) -> None:
+    given = [Document(f"d{i}", "goal rain" if i % 2 else "rain goal") for i in range(20)]
+    store = place.store(given, np.tile([[1.0, 2.0], [2.0, 4.0]], (10, 1)))
+    asked = ask("goal rain", [3, 1])
+    assert store.search([asked], 7, by).rows.tolist() == [list(range(7))]
+    asked = replace(asked, other_than=3)
+    assert store.search([asked], 4, by).rows.tolist() == [[0, 1, 2, 4]]
 
 
 @pytest.mark.parametrize("by", WAYS)
-def test_threads_may_share_a_store(
-    make: Make, vectors: np.ndarray, counts: csr_array, by: Any
-) -> None:
-    store = make(vectors)
-    alone = store.search(vectors, counts, 9, by=by)
+def test_a_batch_gives_the_bits_of_one_by_one(place: Place, by: By) -> None:
+    store, asked = place.store(documents(80)), [*questions(30), ask('"goal" -rain')]
+    whole = store.search(asked, 9, by)
     right: list[int] = []
 
     def look_up(i: int) -> None:
-        row = store.row_of(f"d{i}")
-        found = store.search(vectors[[i]], counts[[i]], 9, by=by)
-        same = all((a[i] == b[0]).all() for a, b in zip(alone, found, strict=True))
-        if same and store.documents([row])[0].id == f"d{i}":
+        alone = store.search([asked[i]], 9, by)
+        if all((a[i] == b[0]).all() for a, b in zip(whole, alone, strict=True)):
             right.append(i)
 
-    threads = [threading.Thread(target=look_up, args=(i,)) for i in range(50)]
+    threads = [threading.Thread(target=look_up, args=(i,)) for i in range(len(asked))]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(right) == list(range(50))
+    assert sorted(right) == list(range(len(asked)))
 
 
-def test_bad_questions_are_refused(make: Make, vectors: np.ndarray, counts: csr_array) -> None:
-    store = make(vectors)
+def test_sizes_of_answers(place: Place) -> None:
+    store = place.store(documents(5))
+    assert store.search(questions(3), 99).rows.shape == (3, 5)
+    assert store.search([], 3).rows.shape == (0, 3)
     for k in (0, -1, 2.0, True):
         with pytest.raises(InvalidParameter, match="'k' parameter"):
-            store.search(vectors, counts, k)  # type: ignore[arg-type]
-    for queries in (vectors[0], vectors[:, :7], vectors[None]):
-        with pytest.raises(InvalidParameter, match=r"numbers of shape \(n, 8\)"):
-            store.search(queries, counts, 1)
-    for asked in (counts[:49], counts[:, :11]):
-        with pytest.raises(InvalidParameter, match=rf"counts of shape \(50, {N_WORDS}\)"):
-            store.search(vectors, asked, 1)
+            store.search(questions(1), k)  # type: ignore[arg-type]
     with pytest.raises(InvalidParameter, match="'both' or 'features' or 'words'"):
-        store.search(vectors, counts, 1, by="letters")  # type: ignore[arg-type]
-    with pytest.raises(InvalidParameter, match="nan at row 0, column 0"):
-        store.search(np.full((1, 8), np.nan), counts[[0]], 1)
-    for rows in ([50], [-1], [0.5], 3):
-        for ask in (store.documents, store.words_of, lambda rows: store.similar(rows, 1)):
-            with pytest.raises(InvalidParameter, match="rows from 0 to 49"):
-                ask(rows)  # type: ignore[operator]
-        with pytest.raises(InvalidParameter, match="rows from 0 to 49"):
-            store.search(vectors, counts, 1, exclude_rows=rows)
+        store.search(questions(1), 3, "letters")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("by", WAYS)
-def test_filters_leave_documents_out(
-    make: Make, vectors: np.ndarray, counts: csr_array, by: Any
-) -> None:
-    """Each document has a label of its own, and the label "x"."""
-    store = make(vectors, counts)
-    found = store.search(vectors[:9], counts[:9], 50, by=by, wanted=Filter(("d3", "d8", "d40")))
-    everything = store.search(vectors[:9], counts[:9], 50, by=by)
-    assert found.rows.shape == (9, 3)
-    for i in range(9):
-        mine, all_rows = found.rows[i], everything.rows[i]
-        expected = all_rows[np.isin(all_rows, [3, 8, 40])]
-        np.testing.assert_array_equal(mine[mine >= 0], expected)
-    rows = store.similar([3, 5], 9, by="both", wanted=Filter(("d3", "d8", "d40"))).rows
-    assert [sorted(own) for own in rows.tolist()] == [[-1, 8, 40], [3, 8, 40]]
-    with pytest.raises(InvalidParameter, match="No document has the label 'y'"):
-        store.search(vectors, counts, 3, wanted=Filter(("y",)))
-    with pytest.raises(InvalidParameter, match="No document has a date"):
-        store.search(vectors, counts, 3, by=by, wanted=Filter(since="2013"))
+def test_filters(place: Place) -> None:
+    """The documents d0 … d39 have labels l0 … l3 and x, dates of four kinds, authors a0 … a2."""
+    given = documents(40)
+    store, asked = place.store(given), ask("goal match rain", np.ones(8))
+    everything = answers(store, [asked])[0]
+    for wanted, lets in {
+        Filter(("l1",)): lambda i: i % 4 == 1,
+        Filter(("l1", "l2", "none")): lambda i: i % 4 in (1, 2),
+        Filter(since="2014"): lambda i: i % 4 == 2,
+        Filter(until="2013"): lambda i: i % 4 == 0,
+        Filter(since="2013", until="2014-05-06"): lambda i: i % 4 in (0, 2),
+        Filter(columns=(("author", "a2"),)): lambda i: i % 3 == 2,
+        Filter(("l2", "l0"), "2013", "2013", (("author", "a0"),)): lambda i: i % 12 == 0,
+    }.items():
+        found = answers(store, [replace(asked, wanted=wanted)])[0]
+        expected = {id: s for id, s in everything.items() if lets(int(id[1:]))}
+        assert list(found) == list(expected)
+        assert found == pytest.approx(expected, abs=1e-12)
+    for wanted, message in {
+        Filter(("y",)): "No document has the label 'y'. Labels are 'l0'",
+        Filter(since="2015"): "No document has a date from 2015",
+        Filter(columns=(("author", "me"),)): "No document has author 'me'",
+        Filter(columns=(("reader", "a1"),)): "No document has reader 'a1'",
+    }.items():
+        with pytest.raises(InvalidParameter, match=message):
+            store.search([replace(asked, wanted=wanted)], 3)
 
 
-def change(store: Any, **what: Any) -> Any:
-    """The store after documents of it were dropped and others added."""
-    on_milvus = isinstance(store, MilvusStore)
-    update = update_milvus_store if on_milvus else update_store
-    what["blocks"] = [what.pop("block")] if "block" in what else []
-    assert update(store.path, model="m", **what) == len(what["drop"])
-    return open_store(store.path, model="m")
+PHRASED = of_texts(
+    "See refs #420: fixed.",
+    "See refs  \n #420",
+    "refs #4200 and refs # 420",
+    "To be, or not to be",
+    "what was to\tbe painted? C++ and C#",
+    "unreadable; readable",
+    "REFS #420 🚀 東京都庁",
+    "nothing but rain",
+)
 
 
-def as_dictionary(store: Any, queries: np.ndarray, counts: csr_array, by: Any) -> list[dict]:
-    """Scores of documents by their ids, for each query: rows may have another order."""
-    found = store.search(queries, counts, len(store), by=by)
-    answers = []
-    for rows, scores in zip(found.rows, found.scores(WEIGHTS[by]), strict=True):
-        taken = rows >= 0
-        ids = [document.id for document in store.documents(rows[taken])]
-        answers.append(dict(zip(ids, np.round(scores[taken], 6).tolist(), strict=True)))
-    return answers
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ('"refs #420"', "016"),  # punctuation and digits, across white space, in any case
+        ('"refs # 420"', "2"),
+        ('"to be"', "34"),  # of stop words
+        ('"to be" "not to"', "3"),
+        ('"C++"', "4"),
+        ('"#"', "01246"),  # of punctuation
+        ('"readable"', "5"),
+        ('"read able"', ""),
+        ('"see refs"', "01"),
+        ('"refs see"', ""),
+        ('"see nowhere"', ""),
+        ('"京都"', "6"),  # inside what has no spaces
+        ('"🚀"', "6"),
+        ('refs -"see refs #420:"', "126"),
+        ('refs -"to be" -4200', "016"),
+        ('refs -"refs # 420" -see', "6"),
+        ('rain "to be"', "34"),
+        ("refs -readable -nowhere", "0126"),
+        ('"to be" -painted', "3"),
+    ],
+)
+def test_phrases_and_exclusions(phrased: Store, query: str, found: str) -> None:
+    ids = {f"d{i}" for i in found}
+    assert {*hits(phrased, ask(query))} == ids
+    both = (hits(phrased, ask(query, vector), "features") for vector in (np.ones(F), -np.ones(F)))
+    likely = {id for some in both for id in some}  # each is like one of the two
+    assert likely == ids or "-" in query
+    assert likely & {*hits(phrased, ask(query.split(" -")[0]))} == ids
 
 
-def test_documents_join_are_replaced_and_go(
-    make: Make, vectors: np.ndarray, counts: csr_array, tmp_path: Path
-) -> None:
-    """And the store then answers as one that was made of what is left."""
-    store = make(vectors[:40], counts[:40])
-    new = [Document(f"d{i}", f"new {i}", ("new",), "2013-08-11") for i in range(35, 50)]
-    block = Block(vectors[35:][::-1], counts[35:][::-1], new)
-    store = change(store, drop=[f"d{i}" for i in range(35, 40)], block=block)
-    assert len(store) == 50
-    store = change(store, drop=["d0", "d36", "d49", "d7"])
-    assert len(store) == 46
-    ids = [document.id for document in store.documents(range(46))]
-    assert sorted(ids) == sorted({f"d{i}" for i in range(50)} - {"d0", "d36", "d49", "d7"})
-    assert [store.row_of(id) for id in ids] == list(range(46))
-    assert store.rows_of(["d0", "d35", "d1"]).tolist() == sorted(map(ids.index, ("d35", "d1")))
-    (document,) = store.documents([store.row_of("d35")])
-    assert document == Document("d35", "new 35", ("new",), "2013-08-11")
-    wanted = Filter(("new",), "2013-08", "2013")
-    assert store.search(vectors, counts, 50, wanted=wanted).rows.shape == (50, 13)
-    assert store.search(vectors, counts, 50, wanted=Filter(until="2012")).rows.shape == (50, 0)
-    labels, dates = store.labels_and_dates()
-    assert (labels.count(("new",)), dates.count("2013-08-11")) == (13, 13)
-    kept = [*(i for i in range(35) if i not in (0, 7)), *(i for i in range(35, 50))]
-    features = np.concatenate([vectors[:35], vectors[35:][::-1]])
-    words = np.concatenate([counts.toarray()[:35], counts.toarray()[35:][::-1]])
-    kept = [i for i in kept if i not in (36, 49)]
-    (tmp_path / "other").mkdir()
-    plain = store_of(tmp_path / "other", features[kept], words[kept])
-    names = {f"d{place}": f"d{i}" for place, i in enumerate(kept)}
+@pytest.fixture(scope="module", params=["files", "milvus"])
+def phrased(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Store:
+    address = None if request.param == "files" else request.getfixturevalue("milvus")
+    return Place(tmp_path_factory.mktemp("phrased"), address).store(PHRASED)
+
+
+def test_phrases_without_terms_count_like_a_word(phrased: Store) -> None:
+    """Beside the words, and whatever else is asked for: as a count of 1."""
+    question = ask('"to be" painted')
+    (found,) = answers(phrased, [question], "words")
+    df = {"paint": 1, "to be": 2}
+    idf = {term: log(1 + (8 - n + 0.5) / (n + 0.5)) for term, n in df.items()}
+    lengths = [len(INDEXED.tokens(document.searched)) for document in PHRASED]
+
+    def score(i: int, *terms: str) -> float:
+        norm = K1 * (1 - B + B * lengths[i] / np.mean(lengths))
+        return sum(idf[term] * (K1 + 1) / (1 + norm) for term in terms)
+
+    both, one = score(4, "paint", "to be"), score(3, "to be")
+    assert found == pytest.approx({"d4": 1, "d3": one / max(both, one)}, abs=1e-6)
+    narrowed = replace(question, without=[Phrase("painted", ("paint",))])
+    assert answers(phrased, [narrowed], "words")[0] == pytest.approx({"d3": found["d3"]})
+
+
+def test_documents_that_join_are_replaced_and_go(place: Place) -> None:
+    """The store then answers as one that was made of what is left."""
+    given = documents(50, length=9)
+    new = [replace(document, text=f"{document.text} new") for document in given[30:35]]
+    store = place.store(given[:40])
+    store = place.changed([*given[40:], *new], drop=[document.id for document in new])
+    store = place.changed(drop=["d0", "d31", "d49", "nobody", "\udcff"])
+    left = [*given[:30], *given[35:], *new]
+    left = [document for document in left if document.id not in ("d0", "d31", "d49")]
+    fresh = place._replace(folder=place.folder.with_name("fresh")).store(left)
+    assert store.documents(range(len(store))) == fresh.documents(range(len(fresh))) == left
+    assert store.labels_and_dates() == fresh.labels_and_dates()
+    np.testing.assert_allclose(store.features, fresh.features, atol=1e-7)
+    np.testing.assert_array_equal(store.presence().toarray(), fresh.presence().toarray())
+    assert [store.row_of(document.id) for document in left] == list(range(len(left)))
+    assert store.rows_of(["d32", "d2", "d31", "d2"]).tolist() == [1, left.index(new[2])]
+    asked = [*questions(5), ask("new"), ask('"goal match"'), ask("new label:l2 -oven")]
     for by in WAYS:
-        mine = as_dictionary(store, vectors[:5], counts[:5], by)
-        expected = as_dictionary(plain, vectors[:5], counts[:5], by)
-        assert mine == [
-            {names[id]: pytest.approx(score, abs=3e-6) for id, score in each.items()}
-            for each in expected
-        ]
-    np.testing.assert_allclose(
-        store.features[[store.row_of("d40")]], plain.features[[plain.row_of(f"d{kept.index(40)}")]]
-    )
-    assert store.words.n_words().sum() == plain.words.n_words().sum()
+        for mine, theirs in zip(*(answers(s, asked, by) for s in (store, fresh)), strict=True):
+            # Milvus goes on with the mean length of the documents that came first.
+            assert mine == pytest.approx(theirs, abs=1e-6 if place.address is None else 0.02)
 
 
-def ids_of(store: Any) -> list[str]:
-    return [document.id for document in store.documents(range(len(store)))]
+def test_who_has_it_open_sees_nothing_of_a_change(place: Place) -> None:
+    given = documents(30)
+    reader = place.store(given[:20])
+    before = answers(reader, questions(3))
+
+    def blocks() -> Iterator[object]:
+        assert len(place.open()) == 20  # nor does one who opens it meanwhile
+        yield from blocks_of(given[20:], features_of(given[20:]), 3)
+        assert answers(reader, questions(3)) == before
+
+    place.write(blocks=blocks(), append=True)
+    assert len(place.open()) == 30
+    assert answers(reader, questions(3)) == before
+    assert reader.rows_of(["d7", "d25"]).tolist() == [7]
 
 
-def block_of(ids: list[str], vectors: np.ndarray) -> Block:
-    documents = [Document(id, f"text of {id}") for id in ids]
-    return Block(vectors[: len(ids)], random_counts(len(ids)), documents)
+def test_what_goes_wrong_changes_nothing(place: Place) -> None:
+    given = documents(10)
+    before = answers(place.store(given), questions(2))
+
+    @contextmanager
+    def refusing() -> Iterator[None]:
+        raise InvalidParameter("The model was replaced.")
+        yield
+
+    def failing() -> Iterator[object]:
+        yield from blocks_of(given[:3], features_of(given[:3]), 2)
+        raise ZeroDivisionError
+
+    odd = Document("odd", "half a \udcff")
+    ids = [document.id for document in given]
+    for expected, message, what in (
+        (InvalidParameter, "No document would be left", {"append": True, "drop": ids}),
+        (InvalidParameter, "was replaced", {"append": True, "drop": ["d1"], "guard": refusing()}),
+        (InvalidParameter, "was replaced", {"given": given[:1], "guard": refusing()}),
+        (InvalidModelFile, "another model", {"append": True, "drop": ["d1"], "model": "n"}),
+        (InvalidCorpus, "the id 'd1'", {"given": given[1:2] * 2}),
+        (InvalidCorpus, "the id 'd1'", {"given": given[1:2], "append": True, "drop": ["d0"]}),
+        (
+            InvalidCorpus,
+            "the id 'd'",
+            {"given": [Document("d", "")] * 2, "append": True, "block": 1},
+        ),
+        (InvalidCorpus, "no document to index; nothing was written", {}),
+        (DocboltzError, "surrogates not allowed", {"given": [odd], "append": True}),
+        (ZeroDivisionError, None, {"blocks": failing()}),
+        (ZeroDivisionError, None, {"blocks": failing(), "append": True, "drop": ids[:3]}),
+    ):
+        with pytest.raises(expected, match=message):
+            place.write(**what)
+        assert answers(place.open(), questions(2)) == before
+    assert answers(place.changed(given[:2], drop=["d0", "d1"]), questions(2))
 
 
-def test_rows_keep_their_order(make: Make, vectors: np.ndarray) -> None:
-    store = make(vectors[:9])
-    store = change(store, drop=["d0", "d4", "d5"], block=block_of(["a", "b"], vectors))
-    assert ids_of(store) == ["d1", "d2", "d3", "d6", "d7", "d8", "a", "b"]
-    store = change(store, drop=["a", "d6"], block=block_of(["c"], vectors))
-    assert ids_of(store) == ["d1", "d2", "d3", "d7", "d8", "b", "c"]
-    assert [store.row_of(id) for id in ids_of(store)] == list(range(7))
-    assert store.rows_of(["b", "d2", "a", "c"]).tolist() == [1, 5, 6]
-    found = store.similar([5], 9, wanted=Filter(("d2", "d8")))
-    assert sorted(found.rows[0].tolist()) == [1, 4]
+def test_nothing_is_left_of_a_store_that_was_not_finished(place: Place) -> None:
+    with pytest.raises(InvalidCorpus, match="no document"):
+        place.write([])
+    assert not place.folder.is_dir() or not names(place.folder)
 
 
-def test_who_has_it_open_finds_nothing_that_was_added_or_moved_since(
-    make: Make, vectors: np.ndarray, counts: csr_array
-) -> None:
-    reader = make(vectors[:9])
-    change(reader, drop=["d0", "d4"], block=block_of(["a", "b", "c"], vectors))
-    assert len(reader) == 9
-    rows = reader.search(vectors[:9], counts[:9], 9).rows
-    assert set(rows.ravel().tolist()) - {-1, 0, 4} == {1, 2, 3, 5, 6, 7, 8}
-    assert [d.id for d in reader.documents([8, 1])] == ["d8", "d1"]
-    assert reader.rows_of(["a", "d7"]).tolist() == [7]
-
-
-def test_a_changed_copy_leaves_the_original_as_it_was(
-    make: Make, vectors: np.ndarray, counts: csr_array, tmp_path: Path
-) -> None:
-    original = make(vectors[:9], counts[:9])
-    before = original.search(vectors[:3], counts[:3], 9)
-    original.copy_to(tmp_path / "copy")
-    copy = open_store(tmp_path / "copy")
-    copy = change(copy, drop=["d0", "d8"], block=block_of(["a"], vectors))
-    copy = change(copy, drop=["d3"])
-    again = open_store(original.path)
-    assert ids_of(again) == [f"d{i}" for i in range(9)]
-    for mine, now in zip(before, again.search(vectors[:3], counts[:3], 9), strict=True):
-        np.testing.assert_array_equal(mine, now)
-    assert ids_of(copy) == ["d1", "d2", "d4", "d5", "d6", "d7", "a"]
-    change(again, drop=["d1"])
-    assert len(open_store(tmp_path / "copy")) == 7
-
-
-def test_no_number_is_given_twice(make: Make, vectors: np.ndarray) -> None:
+def test_no_number_is_given_twice(place: Place) -> None:
     """Not even those of documents that are gone."""
-    store = make(vectors[:3])
-    assert store.next_number == 0
-    store = change(store, drop=[], block=block_of(["4", "7", "9" * 19, "-1", "1.5"], vectors))
-    assert store.next_number == 8
-    store = change(store, drop=["7", "4"])
-    assert store.next_number == 8
-    store = change(store, drop=["d0"], block=block_of(["5", "8"], vectors))
-    assert store.next_number == 9
+    store = place.store([Document("x", "goal")])
+    assert store.about.next_number == 0
+    more = [Document(id, "rain") for id in ("4", "7", "9" * 19, "-1", "1.5")]
+    assert place.changed(more).about.next_number == 8
+    assert place.changed(drop=["7", "4"]).about.next_number == 8
+    assert place.changed([Document("8", "")], drop=["x"]).about.next_number == 9
 
 
-def test_a_store_is_not_emptied(make: Make, vectors: np.ndarray, counts: csr_array) -> None:
-    store = make(vectors[:3], counts[:3])
-    with pytest.raises(InvalidParameter, match="No document would be left"):
-        change(store, drop=["d0", "d1", "d2"])
-    assert len(open_store(store.path)) == 3
+def test_columns_and_whatever_else_a_document_holds(place: Place) -> None:
+    odd = ["it's", 'say "x"', "back\\slash", "Ωμέγα 𝄞 🛰️", "a\tb\nc", "%{}[]", " ", "null", "1"]
+    given = [
+        Document(
+            id, f"{id} \0 " + 20_000 * "long ", (id, ""), "2013", id, {"author": id, "b c": ""}
+        )
+        for id in odd
+    ]
+    store = place.store([Document("d", "")])
+    assert store.columns == ()
+    store = place.changed(given)
+    assert store.columns == ("author", "b c")
+    assert store.documents(range(10)) == [Document("d", ""), *given]
+    for row, id in enumerate(odd, 1):
+        assert store.row_of(id) == row
+        for wanted in (Filter((id,)), Filter(columns=(("author", id), ("b c", "")))):
+            assert hits(store, ask("long", wanted=wanted)) == [id]
+    for unknown in ("id", "\udcff"):
+        with pytest.raises(InvalidParameter, match=r"No document has the id .* 10, such as 'd', "):
+            store.row_of(unknown)
 
 
-def test_a_store_of_another_model_is_refused(make: Make, vectors: np.ndarray) -> None:
-    store = make(vectors)
+def test_a_copy_answers_as_the_original(place: Place, tmp_path: Path) -> None:
+    original = place.store(documents(20))
+    copy = place._replace(folder=tmp_path / "copy")
+    copy.write(documents(3))
+    original.copy_to(copy.folder)
+    assert answers(copy.open(), questions(3)) == answers(original, questions(3))
+    original.copy_to(place.folder)
+    assert answers(place.open(), questions(3)) == answers(original, questions(3))
+
+
+def test_a_store_of_another_model_is_refused(place: Place) -> None:
+    place.write(documents(3), model="n")
     with pytest.raises(InvalidModelFile, match="another model"):
-        open_store(store.path, model="n")
-    assert model_of_store(store.path) == store.model == "m"
+        place.open()
 
 
-def test_ids_and_labels_may_hold_anything(make: Make, vectors: np.ndarray) -> None:
-    odd = ["it's", 'say "x"', "back\\slash", "Ωμέγα 𝄞", "a\tb", "%{}[]", " "]
-    store = make(vectors[:3], np.ones((3, N_WORDS)))
-    documents = [Document(id, "t", (id,)) for id in odd]
-    counts = csr_array(np.ones((7, N_WORDS)))
-    store = change(store, drop=[], block=Block(vectors[:7], counts, documents))
-    for id in odd:
-        row = store.row_of(id)
-        assert store.documents([row])[0] == Document(id, "t", (id,))
-        found = store.search(vectors[:1], counts[[0]], 9, wanted=Filter((id,)))
-        assert found.rows.tolist() == [[row]]
-    assert len(change(store, drop=odd)) == 3
+def test_blocks_change_nothing(place: Place, tmp_path: Path) -> None:
+    given = documents(30, length=7)
+    stores = [Place(tmp_path / str(b), place.address).store(given, block=b) for b in (1, 30)]
+    one, other = (answers(store, questions(4)) for store in stores)
+    for mine, theirs in zip(one, other, strict=True):
+        assert mine == pytest.approx(theirs, abs=1e-6)
+
+
+def test_a_document_of_nothing(place: Place) -> None:
+    store = place.store([Document("", "")], np.zeros((1, F)))
+    asked = [ask("goal", np.ones(F)), ask(), ask('"."')]
+    assert store.search(asked, 3).rows.tolist() == [[-1]] * 3
+    assert (store.presence().nnz, store.documents([0])) == (0, [Document("", "")])

@@ -37,7 +37,7 @@ def sampled(model, monkeypatch):
 
 def test_a_sample_finds_the_topics_and_all_documents_are_assigned(sampled):
     store, tree = sampled.store, sampled.tree
-    whole = tree.mixture.assign(store.features, store.words.presence(), tree.numbers)
+    whole = tree.mixture.assign(store.features, store.presence(), tree.numbers)
     assert np.array_equal(tree.assignment.topic, whole.topic)
     assert np.allclose(tree.assignment.probability, whole.probability, atol=1e-6)
     finest = tree.of_level(-1)
@@ -57,7 +57,7 @@ def test_what_is_looked_at_is_a_seeded_sample(sampled):
     assert len(one.rows) == 120
     assert np.array_equal(one.rows, two.rows)
     assert np.array_equal(one.vectors, sampled.store.features[one.rows])
-    assert (one.presence != sampled.store.words.presence()[one.rows]).nnz == 0
+    assert (one.presence != sampled.store.presence()[one.rows]).nnz == 0
     labels = sampled.store.labels_and_dates()[0]
     assert one.labels() == [labels[row] for row in one.rows]
 

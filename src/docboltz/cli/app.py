@@ -27,10 +27,10 @@ LONGEST = 2000
 CLOSED_PIPE = 141  # what a shell reports for a command whose reader, `head` say, has seen enough
 INTERRUPTED = 130  # and for one that Ctrl-C ended
 COMMANDS = (
-    "fit", "explore", "topics", "search", "similar", "words", "transform", "index", "delete",
-    "serve", "perplexity", "compare", "tune", "datasets", "demo", "reproduce",
+    "fit", "explore", "topics", "search", "similar", "show", "words", "transform", "index",
+    "delete", "serve", "perplexity", "compare", "tune", "datasets", "demo", "reproduce",
 )  # fmt: skip
-MODULES = {"search": "find", "similar": "find"}
+MODULES = {"search": "find", "similar": "find", "show": "find"}
 """Where a command is that has no module of its own name."""
 
 

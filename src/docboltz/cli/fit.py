@@ -80,7 +80,7 @@ def fit(
             {
                 "model": str(model.path),
                 "documents": len(model.store),
-                "without_words": model.store.n_wordless,
+                "without_words": model.n_wordless,
                 "vocabulary": len(model.vocabulary),
                 "units": units,
                 "topics": model.tree.n_topics,
@@ -98,6 +98,6 @@ def fit(
     sizes.append((model.tree.n_topics, "topic"))
     summary = ", ".join(count_of(*size) for size in sizes)
     remark(f"{summary}: saved to {out}", quiet=quiet or json)
-    if (few := few_documents(n - model.store.n_wordless, units, "--units")) is not None:
+    if (few := few_documents(n - model.n_wordless, units, "--units")) is not None:
         remark(few, quiet=quiet or json)
     remark(f'Try: docboltz topics {out}   docboltz search {out} "…"', quiet=quiet or json)

@@ -1,15 +1,16 @@
 """The second pass: counts of parts in files on shared storage, and those files read back.
 
-A file has a line for each document: id, labels, date, the beginning of the text, and its words as
-columns of the vocabulary with their counts. Nobody reads more than some blocks of it at a time but
+A file has a line for each document: all that was read of it, and its words as columns of the
+vocabulary with their counts. Nobody reads more than some blocks of it at a time but
 a training worker, which reads the counts of its own documents.
 """
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,11 +22,12 @@ from scipy.sparse import csr_array
 from docboltz.cluster.ids import NewIds
 from docboltz.cluster.parts import STAMP, Job
 from docboltz.corpus.counting import count
+from docboltz.corpus.document import Document
 from docboltz.corpus.text import TextAnalysis
 from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.errors import NoDocuments
 from docboltz.files import replacing
-from docboltz.indexing import BLOCK_DOCUMENTS, Texts
+from docboltz.indexing import BLOCK_DOCUMENTS, WaitingDocuments
 
 SCHEMA = pa.schema(
     [
@@ -33,6 +35,8 @@ SCHEMA = pa.schema(
         ("labels", pa.list_(pa.string())),
         ("date", pa.string()),
         ("text", pa.string()),
+        ("title", pa.string()),
+        ("columns", pa.string()),  # as JSON
         ("words", pa.list_(pa.int32())),
         ("counts", pa.list_(pa.int32())),
     ]
@@ -66,27 +70,29 @@ class CountPart:
         schema = SCHEMA.with_metadata({STAMP: job.stamp})
         how: Any = {"vocabulary": self._vocabulary, "n_jobs": 1}
         with (
-            Texts() as texts,
+            WaitingDocuments() as waiting,
             replacing(job.file) as draft,
             parquet.ParquetWriter(draft, schema, compression="zstd") as writer,
         ):
             try:
-                corpus = count(job.part.documents, self._analysis, on_document=texts.add, **how)
+                corpus = count(job.part.documents, self._analysis, on_document=waiting.add, **how)
             except NoDocuments:
                 return
-            shown = iter(texts)
+            documents = iter(waiting)
             for begin in range(0, len(corpus), BLOCK_DOCUMENTS):
                 rows = slice(begin, begin + BLOCK_DOCUMENTS)
-                counts, ids = corpus.counts[rows], corpus.ids[rows]
+                counts = corpus.counts[rows]
                 starts = pa.array(counts.indptr.astype(np.int32))
                 lists = [
                     pa.ListArray.from_arrays(starts, pa.array(values.astype(np.int32)))
                     for values in (counts.indices, counts.data)
                 ]
-                labels = pa.array(map(list, corpus.labels[rows]), SCHEMA.field("labels").type)
-                some = [next(shown) for _ in ids]
-                about = [pa.array(each, pa.string()) for each in (ids, corpus.dates[rows], some)]
-                columns = [about[0], labels, *about[1:], *lists]
+                some = list(islice(documents, counts.shape[0]))
+                labels = pa.array([list(d.labels) for d in some], SCHEMA.field("labels").type)
+                date, text = [d.date for d in some], [d.text for d in some]
+                title, more = [d.title for d in some], [json.dumps(dict(d.columns)) for d in some]
+                strings = [pa.array(each, pa.string()) for each in (date, text, title, more)]
+                columns = [pa.array([d.id for d in some], pa.string()), labels, *strings, *lists]
                 writer.write_table(pa.table(columns, schema=schema))
 
 
@@ -147,19 +153,16 @@ class CountedCorpus:
         return (self._new_ids.get(row, id) for row, id in enumerate(self._column("id")))
 
     @property
-    def labels(self) -> Iterator[tuple[str, ...]]:
-        """Labels of every document."""
-        return map(tuple, self._column("labels"))
-
-    @property
-    def dates(self) -> Iterator[str]:
-        """The date of every document."""
-        return self._column("date")
-
-    @property
-    def texts(self) -> Iterator[str]:
-        """The beginning of every text."""
-        return self._column("text")
+    def documents(self) -> Iterator[Document]:
+        """The documents, with ids no two of which are alike."""
+        row = 0
+        for begin in range(0, len(self), BLOCK_DOCUMENTS):
+            for table in self._tables(begin, begin + BLOCK_DOCUMENTS, SCHEMA.names[:6]):
+                for each in table.to_pylist():
+                    id, labels = self._new_ids.get(row, each["id"]), tuple(each["labels"])
+                    columns = json.loads(each["columns"])
+                    yield Document(id, each["text"], labels, each["date"], each["title"], columns)
+                    row += 1
 
     def _column(self, name: str) -> Iterator[Any]:
         for begin in range(0, len(self), BLOCK_DOCUMENTS):

@@ -45,7 +45,7 @@ from docboltz.fitting import (
     too_few_documents,
     warn_of_language,
 )
-from docboltz.indexing import look_for_topics, require_store, write_store
+from docboltz.indexing import look_for_topics, require_store, write_documents
 from docboltz.progress import remark
 from docboltz.storage import CHECKPOINT, MODEL, load_model, save_model
 from docboltz.topic_verbs import FOLDER
@@ -208,5 +208,5 @@ def finish(
     TOPICS.remove(out / FOLDER)  # of the model that was there
     model = cls(arrays, settings, path=out, estimator=estimator)
     where = model.make_store_folder()
-    write_store(model, counted, corpus.texts, where, store=store, verbose=False)
+    write_documents(model, counted, corpus.documents, where, store=store, verbose=False)
     look_for_topics(model, verbose=False)

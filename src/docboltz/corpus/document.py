@@ -22,3 +22,8 @@ class Document:
     """The title; "" where there is none."""
     columns: Mapping[str, str] = field(default_factory=dict, hash=False)
     """Columns that were kept, by name."""
+
+    @property
+    def searched(self) -> str:
+        """What a search for words looks in: the title, if there is one, and the text."""
+        return f"{self.title}\n{self.text}" if self.title else self.text

@@ -9,12 +9,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from docboltz.search.interface import By
+from docboltz.search.score import By
 
 MOST_AT_ONCE = 8
 """Questions of a batch: more would save little, and the first would wait for the last."""
+
+
+Wanted = dict[str, Any]
+"""A filter, as the verbs of a model take it."""
 
 
 class Question(NamedTuple):
@@ -24,6 +28,7 @@ class Question(NamedTuple):
     limit: int
     by: By
     reasons: bool
+    wanted: Wanted
 
 
 Answers = list[bytes]

@@ -6,24 +6,13 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Annotated, Any
 
-from fastapi import APIRouter, HTTPException, Path, Query, Request
+from fastapi import APIRouter, Depends, HTTPException, Path, Query, Request
 from fastapi.responses import Response, StreamingResponse
 
 from docboltz import __version__
 from docboltz.explorer import schemas
-from docboltz.explorer.batching import Batches, Question
+from docboltz.explorer.batching import Batches, Question, Wanted
 from docboltz.explorer.live import Live, StateChanged
-from docboltz.explorer.schemas import (
-    LARGEST_TOPIC,
-    LONGEST_QUERY,
-    Merge,
-    Name,
-    Paste,
-    Rows,
-    SearchMany,
-    Texts,
-    Which,
-)
 from docboltz.explorer.snapshot import Snapshot
 from docboltz.explorer.static import accepts_gzip
 from docboltz.text_model import TextModel
@@ -31,13 +20,32 @@ from docboltz.text_model import TextModel
 NDJSON = "application/x-ndjson"
 STREAMED = 64
 """Documents or texts that are made ready at a time while an answer streams."""
-RETRY_SECONDS = 1
 
-Text = Annotated[str, Query(max_length=LONGEST_QUERY)]
+Text = Annotated[str, Query(max_length=schemas.LONGEST_QUERY)]
 Limit = Annotated[int, Query(ge=1, le=schemas.MOST_HITS, description="Most hits to give.")]
 By = Annotated[schemas.By, Query(description="What a document's score counts.")]
 Why = Annotated[bool, Query(description="Whether each hit says why it is one.")]
+Condition = Annotated[str, Query(max_length=schemas.LONGEST_QUERY, pattern="^[^=]+=")]
+"""Of a column that was kept: its name and its value."""
 
+
+async def filter_asked_for(
+    label: Annotated[
+        schemas.Values, Query(description="Only documents with one of these labels.")
+    ] = (),  # type: ignore[assignment]
+    since: Annotated[Text, Query(description="Only of this date or later.")] = "",
+    until: Annotated[Text, Query(description="Only of this date or earlier.")] = "",
+    where: Annotated[
+        list[Condition],
+        Query(max_length=schemas.MOST_VALUES, description="Only with column=value."),
+    ] = (),  # type: ignore[assignment]
+) -> Wanted:
+    """What a document must have to be a hit. A coroutine: a function would need a thread."""
+    columns = dict(each.split("=", 1) for each in where)
+    return {"label": label, "since": since, "until": until, "where": columns}
+
+
+Only = Annotated[Wanted, Depends(filter_asked_for)]
 
 NO_DOCUMENT = "There is no such document."
 CHANGED = "The collection or its topics have changed."
@@ -72,16 +80,16 @@ def answer(value: Any) -> Response:
 def answer_searches(snapshot: Snapshot, questions: list[Question]) -> list[bytes]:
     """The answers to several searches, from one snapshot."""
     answers = [b""] * len(questions)
-    kinds: dict[tuple[int, Any], list[int]] = {}
+    kinds: dict[str, list[int]] = {}
     for place, question in enumerate(questions):
-        kinds.setdefault((question.limit, question.by), []).append(place)
-    for (limit, by), places in kinds.items():
-        found = snapshot.search([questions[place].text for place in places], limit, by)
+        kinds.setdefault(repr((question.limit, question.by, question.wanted)), []).append(place)
+    for places in kinds.values():
+        _, limit, by, _, wanted = questions[places[0]]
+        found = snapshot.search([questions[place].text for place in places], limit, by, wanted)
         for place, hits in zip(places, found, strict=True):
-            question = questions[place]
-            asked = question.reasons and hits
-            why = snapshot.model.reasons(question.text, hits, by=by) if asked else ()
-            answers[place] = encoded(snapshot.found(question.text, hits, why))
+            text, *_, reasons, _ = questions[place]
+            why = snapshot.model.reasons(text, hits, by=by) if reasons and hits else ()
+            answers[place] = encoded(snapshot.found(text, hits, why))
     return answers
 
 
@@ -112,12 +120,19 @@ def make_router(live: Live, batches: Batches) -> APIRouter:
         response_model=schemas.Found,
     )
     async def search(
-        q: Annotated[Text, Query(description="Free text.", examples=["space shuttle"])],
+        q: Annotated[
+            Text,
+            Query(
+                description='Words, "a phrase", -word, label:x, since:2013, until:2014, column:x.',
+                examples=["space shuttle"],
+            ),
+        ],
+        wanted: Only,
         limit: Limit = 10,
         by: By = "both",
         reasons: Why = False,
     ) -> Response:
-        found = await batches.ask(Question(q, limit, by, reasons))
+        found = await batches.ask(Question(q, limit, by, reasons, wanted))
         return Response(found, media_type="application/json")
 
     @router.post(
@@ -126,9 +141,10 @@ def make_router(live: Live, batches: Batches) -> APIRouter:
         summary="Several searches at once",
         response_model=schemas.FoundMany,
     )
-    def search_many(asked: SearchMany) -> Response:
+    def search_many(asked: schemas.SearchMany) -> Response:
         snapshot = live.snapshot
-        found = snapshot.search(asked.queries, asked.limit, asked.by)
+        wanted = asked.model_dump(include={"label", "since", "until", "where"})
+        found = snapshot.search(asked.queries, asked.limit, asked.by, wanted)
         answers = [
             snapshot.found(text, hits) for text, hits in zip(asked.queries, found, strict=True)
         ]
@@ -143,13 +159,14 @@ def make_router(live: Live, batches: Batches) -> APIRouter:
     )
     def similar(
         id: Annotated[Text, Query(description="Of a document.")],
+        wanted: Only,
         limit: Limit = 10,
         by: By = "both",
         reasons: Why = False,
     ) -> Response:
         snapshot = live.snapshot
         require_rows_of(snapshot, [id])
-        return answer(snapshot.similar(id, limit, by, reasons=reasons))
+        return answer(snapshot.similar(id, limit, by, wanted, reasons=reasons))
 
     @router.get(
         "/api/words",
@@ -169,7 +186,7 @@ def make_router(live: Live, batches: Batches) -> APIRouter:
         summary="What the model makes of a text",
         response_model=schemas.Explained,
     )
-    def explain(asked: Paste) -> Response:
+    def explain(asked: schemas.Paste) -> Response:
         return answer(live.snapshot.explain(asked.text, asked.limit))
 
     @router.post(
@@ -180,7 +197,7 @@ def make_router(live: Live, batches: Batches) -> APIRouter:
         response_model=schemas.Transformed,
         responses={200: {"content": {NDJSON: {}}}},
     )
-    def transform(asked: Texts, request: Request) -> Response:
+    def transform(asked: schemas.Texts, request: Request) -> Response:
         snapshot = live.snapshot
         if wants_lines(request):
             return lines(
@@ -202,7 +219,7 @@ def make_router(live: Live, batches: Batches) -> APIRouter:
         response_model=schemas.ExplainedDocument,
         responses=problems({404: NO_DOCUMENT}),
     )
-    def document(id: Annotated[str, Path(max_length=LONGEST_QUERY)]) -> Response:
+    def document(id: Annotated[str, Path(max_length=schemas.LONGEST_QUERY)]) -> Response:
         snapshot = live.snapshot
         require_rows_of(snapshot, [id])
         return answer(snapshot.document(id))
@@ -215,12 +232,13 @@ def make_router(live: Live, batches: Batches) -> APIRouter:
         response_model=list[schemas.Document],
         responses={200: {"content": {NDJSON: {}}}, **problems({404: NO_DOCUMENT, 409: CHANGED})},
     )
-    def documents(asked: Which, request: Request) -> Response:
+    def documents(asked: schemas.Which, request: Request) -> Response:
         snapshot = live.snapshot
-        if asked.rows is None:
-            rows = require_rows_of(snapshot, asked.ids or [])
-        else:
-            rows = require_rows(snapshot, asked.rows, asked.build)
+        rows = (
+            require_rows_of(snapshot, asked.ids or [])
+            if asked.rows is None
+            else require_rows(snapshot, asked.rows, asked.build)
+        )
         found = (
             document.to_dict()
             for begin in range(0, len(rows), STREAMED)
@@ -235,7 +253,7 @@ def make_router(live: Live, batches: Batches) -> APIRouter:
         response_model=schemas.Region,
         responses=problems({404: NO_DOCUMENT, 409: CHANGED}),
     )
-    def region(asked: Rows) -> Response:
+    def region(asked: schemas.Rows) -> Response:
         snapshot = live.snapshot
         rows = require_rows(snapshot, asked.rows, asked.build)
         return answer(snapshot.model.region(rows).to_dict())
@@ -269,7 +287,9 @@ def make_router(live: Live, batches: Batches) -> APIRouter:
         response_model=list[schemas.Topic],
         responses=editing,
     )
-    def rename_topic(number: Annotated[int, Path(ge=0, le=LARGEST_TOPIC)], asked: Name) -> Response:
+    def rename_topic(
+        number: Annotated[int, Path(ge=0, le=schemas.LARGEST_TOPIC)], asked: schemas.Name
+    ) -> Response:
         return changed(live, lambda model: model.rename_topic(number, asked.name), asked.build)
 
     @router.post(
@@ -279,7 +299,7 @@ def make_router(live: Live, batches: Batches) -> APIRouter:
         response_model=list[schemas.Topic],
         responses=editing,
     )
-    def merge_topics(asked: Merge) -> Response:
+    def merge_topics(asked: schemas.Merge) -> Response:
         return changed(live, lambda model: model.merge_topics(asked.topics), asked.build)
 
     # ---- the map ----
@@ -313,7 +333,7 @@ def make_router(live: Live, batches: Batches) -> APIRouter:
         if snapshot.positions is None:
             detail = "The map is not computed yet: ask again in a moment."
             body = encoded({"detail": detail, "progress": live.map_progress})
-            headers = {"Retry-After": str(RETRY_SECONDS)}
+            headers = {"Retry-After": "1"}
             return Response(body, 503, headers, "application/json")
         if build and build != snapshot.build:
             raise HTTPException(409, f"{CHANGED} Ask for /api/map again.")
@@ -329,12 +349,9 @@ def make_router(live: Live, batches: Batches) -> APIRouter:
 
 def require_rows_of(snapshot: Snapshot, ids: list[str]) -> list[int]:
     """The rows of documents, or 404 where there is no such document."""
-    rows = []
-    for id in ids:
-        row = snapshot.row_of(id)
-        if row is None:
-            raise HTTPException(404, "There is no document of this id: check it, or search for it.")
-        rows.append(row)
+    rows = [row for id in ids if (row := snapshot.row_of(id)) is not None]
+    if len(rows) < len(ids):
+        raise HTTPException(404, "There is no document of this id: check it, or search for it.")
     return rows
 
 

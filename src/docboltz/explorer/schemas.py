@@ -13,8 +13,9 @@ LONGEST_QUERY = 10_000
 """Characters of a search."""
 LONGEST_TEXT = 100_000
 """Characters of a text that is pasted or transformed."""
-MOST_QUERIES = 1000
-MOST_TEXTS = 1000
+MOST_QUERIES = MOST_TEXTS = 1000
+MOST_VALUES = 100
+"""Labels, or columns, of a filter."""
 MOST_DOCUMENTS = 10_000
 MOST_ROWS = 2_000_000
 LARGEST_ROW = 2**40
@@ -24,6 +25,7 @@ By = Literal["both", "features", "words"]
 Grouping = Literal["label", "date"]
 Period = Literal["day", "month", "year"]
 Query = Annotated[str, Field(max_length=LONGEST_QUERY)]
+Values = Annotated[list[Query], Field(max_length=MOST_VALUES)]
 Text = Annotated[str, Field(max_length=LONGEST_TEXT)]
 Row = Annotated[int, Field(ge=0, le=LARGEST_ROW, strict=True)]
 TopicNumber = Annotated[int, Field(ge=0, le=LARGEST_TOPIC, strict=True)]
@@ -48,6 +50,13 @@ class SearchMany(Asked):
     ]
     limit: Limit = 10
     by: By = "both"
+    label: Annotated[Values, Field(description="Only documents with one of these labels.")] = []
+    since: Annotated[Query, Field(description="Only of this date or later.")] = ""
+    until: Annotated[Query, Field(description="Only of this date or earlier.")] = ""
+    where: Annotated[
+        dict[Query, Query],
+        Field(max_length=MOST_VALUES, description="Only with these values in kept columns."),
+    ] = {}
 
     @model_validator(mode="after")
     def not_too_many(self) -> SearchMany:
@@ -72,12 +81,17 @@ class Paste(Asked):
     limit: Limit = 10
 
 
-class Which(Asked):
+class AskedOfState(Asked):
+    """What means something in one state of the collection only."""
+
+    build: State | None = None
+
+
+class Which(AskedOfState):
     """Documents by their rows or by their ids."""
 
     rows: Annotated[list[Row], Field(max_length=MOST_DOCUMENTS, examples=[[0, 1]])] | None = None
     ids: Annotated[list[Query], Field(max_length=MOST_DOCUMENTS)] | None = None
-    build: State | None = None
 
     @model_validator(mode="after")
     def one_of_both(self) -> Which:
@@ -87,28 +101,25 @@ class Which(Asked):
         return self
 
 
-class Rows(Asked):
+class Rows(AskedOfState):
     """A region: documents by their rows."""
 
     rows: Annotated[list[Row], Field(max_length=MOST_ROWS, examples=[[0, 1, 2]])]
-    build: State | None = None
 
 
-class Name(Asked):
+class Name(AskedOfState):
     """A new name of a topic."""
 
     name: Annotated[
         str,
         Field(max_length=200, description='"" for the name its words make.', examples=["space"]),
     ]
-    build: State | None = None
 
 
-class Merge(Asked):
+class Merge(AskedOfState):
     """Topics to become one, which keeps the number of the first."""
 
     topics: Annotated[list[TopicNumber], Field(min_length=2, max_length=500, examples=[[3, 7]])]
-    build: State | None = None
 
 
 class Problem(BaseModel):
@@ -155,18 +166,28 @@ class Map(BaseModel):
     last_day: float | None
 
 
-class WordScore(BaseModel):
-    """What a word in common adds to a score."""
+class Word(BaseModel):
+    """A word."""
 
     word: str
+
+
+class WordScore(Word):
+    """What a word in common adds to a score."""
+
     score: float
 
 
-class TopicScore(BaseModel):
+class TopicName(BaseModel):
+    """A topic."""
+
+    topic: Annotated[int, Field(description="Its number.")]
+    name: str
+
+
+class TopicScore(TopicName):
     """What a topic in common adds to a score."""
 
-    topic: int
-    name: str
     score: float
 
 
@@ -178,25 +199,38 @@ class Reasons(BaseModel):
     other: Annotated[float, Field(description="What features have in common beside topics.")]
 
 
-Span = tuple[int, int]
+class Document(BaseModel):
+    """A document of the collection."""
+
+    row: Annotated[int, Field(description="Its place in the collection, from 0.")]
+    id: str
+    title: Annotated[str, Field(description="Its title, or the first line of its text.")]
+    text: Annotated[str, Field(description="All of it.")]
+    labels: list[str]
+    date: Annotated[str, Field(description='By ISO 8601; "" where there is none.')]
+    columns: Annotated[dict[str, str], Field(description="Columns that were kept, by name.")]
+    topic: Annotated[int | None, Field(description="The topic it belongs to; null for none.")]
 
 
-class Hit(BaseModel):
+class Hit(Document):
     """A document that answers a search."""
 
-    id: str
+    text: Annotated[
+        str,
+        Field(
+            description="Its text, or of a long one the 2,000 characters with most matches; "
+            "/api/documents/{id} has all of it."
+        ),
+    ]
+    begin: Annotated[int, Field(description="Where in the document's text that begins.")]
+    whole: Annotated[bool, Field(description="Whether it is all of the document's text.")]
     score: Annotated[float, Field(description="features + words; 1 for just what was asked.")]
-    text: Annotated[str, Field(description="Its text, or the beginning of a long one.")]
-    labels: list[str]
     features: Annotated[float, Field(description="What being about the same things adds.")]
     words: Annotated[float, Field(description="What having the same words adds.")]
     matches: Annotated[
-        list[Span],
+        list[tuple[int, int]],
         Field(description="Begin and end of words of the query in the text, in code points."),
     ]
-    date: Annotated[str, Field(description='By ISO 8601; "" where there is none.')]
-    row: Annotated[int, Field(description="Its place in the collection, from 0.")]
-    topic: Annotated[int | None, Field(description="The topic it belongs to; null for none.")]
     reasons: Annotated[Reasons | None, Field(description="If they were asked for.")] = None
 
 
@@ -204,7 +238,13 @@ class Found(BaseModel):
     """The answer to a search."""
 
     hits: Annotated[list[Hit], Field(description="Best first.")]
-    unknown: Annotated[list[str], Field(description="Words that the model does not know.")]
+    unknown: Annotated[list[str], Field(description="Words that no document has.")]
+    suggestions: Annotated[
+        dict[str, list[str]], Field(description="Words that are spelt like an unknown one.")
+    ]
+    phrases: Annotated[
+        list[str], Field(description="Phrases that no document has: hits have their words.")
+    ]
     build: Annotated[str, Field(description="The state of the collection this is of.")]
     message: Annotated[str | None, Field(description="Why there are no hits.")] = None
 
@@ -223,10 +263,9 @@ class Transformed(BaseModel):
     probability: Annotated[list[float], Field(description="How sure the topic is.")]
 
 
-class ExpectedWord(BaseModel):
+class ExpectedWord(Word):
     """A word the model expects."""
 
-    word: str
     probability: Annotated[float, Field(description="That a further word is this one.")]
     lift: Annotated[float, Field(description="How many times its share of all words that is.")]
 
@@ -245,11 +284,9 @@ class Example(BaseModel):
     text: str
 
 
-class Topic(BaseModel):
+class Topic(TopicName):
     """Something that documents are about."""
 
-    topic: Annotated[int, Field(description="Its number.")]
-    name: str
     parent: Annotated[int | None, Field(description="The broader topic; null at the top.")]
     level: Annotated[int, Field(description="0 at the top.")]
     documents: int
@@ -271,11 +308,9 @@ class Group(BaseModel):
     share: float
 
 
-class TopicGroups(BaseModel):
+class TopicGroups(TopicName):
     """A topic by label or over time."""
 
-    topic: int
-    name: str
     groups: list[Group]
     trend: Annotated[
         Literal["rising", "falling"] | None, Field(description="Over time; null if neither.")
@@ -284,18 +319,15 @@ class TopicGroups(BaseModel):
     error: Annotated[float | None, Field(description="Standard error of the slope.")] = None
 
 
-class TopicProbability(BaseModel):
+class TopicProbability(TopicName):
     """How sure it is that a text belongs to a topic."""
 
-    topic: int
-    name: str
     probability: float
 
 
-class Contribution(BaseModel):
+class Contribution(Word):
     """What a word adds to the input of a unit."""
 
-    word: str
     value: float
 
 
@@ -310,64 +342,47 @@ class Unit(BaseModel):
     contributions: list[Contribution]
 
 
-class Matches(BaseModel):
+class Matches(Word):
     """Where a word stands in a text."""
 
-    word: str
-    matches: list[Span]
+    matches: list[tuple[int, int]]
 
 
-class Explained(BaseModel):
+class About(BaseModel):
     """What the model makes of a text."""
 
-    known: list[str]
     matches: list[Matches]
-    unknown: list[str]
-    topic: Annotated[int | None, Field(description="The topic it belongs to; null for none.")]
     topics: list[TopicProbability]
     units: list[Unit]
-    expected: list[ExpectedWord]
     x: Annotated[float | None, Field(description="Where it lies on the map, -1 to 1.")]
     y: float | None
-    hits: Annotated[list[Hit], Field(description="Documents like it.")]
     build: str
 
 
-class Document(BaseModel):
-    """A document of the collection."""
+class Explained(About):
+    """A text that was given: also what is like it."""
 
-    row: int
-    id: str
-    text: str
-    labels: list[str]
-    date: str
-    topic: int | None
+    known: list[str]
+    unknown: list[str]
+    topic: Annotated[int | None, Field(description="The topic it belongs to; null for none.")]
+    expected: list[ExpectedWord]
+    hits: Annotated[list[Hit], Field(description="Documents like it.")]
 
 
-class ExplainedDocument(Document):
+class ExplainedDocument(Document, About):
     """A document of the collection and what the model makes of it."""
 
-    matches: list[Matches]
-    topics: list[TopicProbability]
-    units: list[Unit]
-    x: float | None
-    y: float | None
-    build: str
 
-
-class RegionWord(BaseModel):
+class RegionWord(Word):
     """A word that sets documents apart."""
 
-    word: str
     share: Annotated[float, Field(description="Of the documents that have it.")]
     lift: Annotated[float, Field(description="How many times its share of all documents that is.")]
 
 
-class TopicShare(BaseModel):
+class TopicShare(TopicName):
     """How many documents belong to a topic."""
 
-    topic: int
-    name: str
     share: float
 
 

@@ -15,15 +15,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from docboltz.answers import Hit, Hits, Topic
-from docboltz.errors import InvalidCorpus, InvalidParameter
+from docboltz.answers import Hit, Hits, Topic, best_window
+from docboltz.errors import InvalidCorpus
 from docboltz.explaining import topic_or_none
 from docboltz.explanations import Reasons
-from docboltz.search.interface import By
+from docboltz.explorer.batching import Wanted
+from docboltz.search.score import By
 from docboltz.text_model import TextModel
 
 NONE = 65535
 """Code of a document without a topic, or without a label."""
+
+PIECE = 2000
+"""Characters of a hit's text; of a longer one those with most matches."""
 
 Floats = NDArray[np.float32]
 
@@ -131,15 +135,19 @@ class Snapshot:
         }
 
     @cached_property
-    def points(self) -> bytes:
-        """Columns of all documents, one after the other: x, y, topic, label, day."""
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """Of all documents, as the map shows them."""
         assert self.positions is not None
         codes = np.full(len(self), NONE, "<u2")
         for code, topic in enumerate(self.leaves):
             codes[self.tree.assignment.topic == topic.number] = code
         x, y = self.positions.astype("<f4").T
-        columns = (x, y, codes, self._first_labels[1], self._days)
-        return b"".join(column.tobytes() for column in columns)
+        return {"x": x, "y": y, "topic": codes, "label": self._first_labels[1], "day": self._days}
+
+    @cached_property
+    def points(self) -> bytes:
+        """Columns of all documents, one after the other."""
+        return b"".join(column.tobytes() for column in self.columns.values())
 
     @cached_property
     def packed_points(self) -> bytes:
@@ -180,16 +188,14 @@ class Snapshot:
 
     # ---- answers ----
 
-    def search(self, texts: Sequence[str], limit: int, by: By) -> list[Hits]:
+    def search(self, texts: Sequence[str], limit: int, by: By, wanted: Wanted) -> list[Hits]:
         """Hits of several texts."""
-        return self.model.search_many(texts, limit, by=by)
+        return self.model.search_many(texts, limit, by=by, **wanted)
 
     def found(self, text: str, hits: Hits, reasons: Iterable[Reasons] = ()) -> dict[str, Any]:
         """The answer to a search, which says why where there are no hits."""
-        answer = self._answer(self.hits(hits, reasons), hits.unknown)
-        if not hits:
-            answer["message"] = _why_nothing(text, hits)
-        return answer
+        why = "No document answers this." if text.strip() else "There is no word to search for."
+        return self._answer(hits, reasons, " ".join(hits.remarks()) or why)
 
     def transform(
         self, texts: list[str]
@@ -204,22 +210,28 @@ class Snapshot:
     def hits(self, hits: Sequence[Hit], reasons: Iterable[Reasons] = ()) -> list[dict[str, Any]]:
         """Hits as the command line writes them, with their topics and perhaps reasons."""
         topics = self.tree.assignment.topic
-        found = [{**hit.to_dict(), "topic": topic_or_none(topics[hit.row])} for hit in hits]
+        found = [{**_shown(hit), "topic": topic_or_none(topics[hit.row])} for hit in hits]
         for hit, why in zip(found, reasons, strict=False):
             hit["reasons"] = why.to_dict()
         return found
 
-    def similar(self, id: str, limit: int, by: By, *, reasons: bool) -> dict[str, Any]:
+    def similar(
+        self, id: str, limit: int, by: By, wanted: Wanted, *, reasons: bool
+    ) -> dict[str, Any]:
         """The documents most like one of the collection."""
-        try:
-            hits = self.model.similar(id, limit, by=by)
-        except InvalidCorpus as error:  # nothing is known of it
-            return {**self._answer([]), "message": str(error)}
-        why = self.model.similar_reasons(id, hits, by=by) if reasons else ()
-        return self._answer(self.hits(hits, why))
+        hits = self.model.similar(id, limit, by=by, **wanted)
+        why = self.model.similar_reasons(id, hits, by=by) if reasons and hits else ()
+        return self._answer(hits, why, "No document is like it.")
 
-    def _answer(self, hits: list[dict[str, Any]], unknown: Iterable[str] = ()) -> dict[str, Any]:
-        return {"hits": hits, "unknown": list(unknown), "build": self.build}
+    def _answer(self, hits: Hits, reasons: Iterable[Reasons], nothing: str) -> dict[str, Any]:
+        return {
+            **({} if hits else {"message": nothing}),
+            "hits": self.hits(hits, reasons),
+            "unknown": list(hits.unknown),
+            "suggestions": hits.suggestions,
+            "phrases": list(hits.phrases),
+            "build": self.build,
+        }
 
     def words(self, text: str, limit: int) -> list[dict[str, Any]]:
         """Words the model expects; none beside words it does not know."""
@@ -232,7 +244,7 @@ class Snapshot:
         """What the model makes of a text, where it lies and what lies near it."""
         found = self.model.explain(text)
         x, y = self.place(text) if found.known else (None, None)
-        hits = self.hits(self.model.search(text, limit)) if found.known else []
+        hits = self.hits(self.model.search(text, limit)) if text.strip() else []
         return {**found.to_dict(), "x": x, "y": y, "hits": hits, "build": self.build}
 
     def document(self, id: str) -> dict[str, Any]:
@@ -243,18 +255,19 @@ class Snapshot:
 
     def row_of(self, id: str) -> int | None:
         """The row of a document, if there is one of that id."""
-        try:
-            return self.store.row_of(id)
-        except InvalidParameter:
-            return None
+        rows = self.store.rows_of([id])
+        return int(rows[0]) if len(rows) else None
 
 
-def _why_nothing(text: str, hits: Hits) -> str:
-    if not text.strip():
-        return "There is no word to search with."
-    if hits.unknown:
-        return "The model knows none of these words."
-    return "No document has any of these words."
+def _shown(hit: Hit) -> dict[str, Any]:
+    """A hit with the piece of its text that has most matches."""
+    if len(hit.text) <= PIECE:
+        return {**hit.to_dict(), "begin": 0, "whole": True}
+    begin = min(best_window(hit.matches, PIECE), len(hit.text) - PIECE)
+    end = begin + PIECE
+    inside = [(b - begin, e - begin) for b, e in hit.matches if begin <= b and e <= end]
+    own = {"text": hit.text[begin:end], "matches": inside, "begin": begin, "whole": False}
+    return {**hit.to_dict(), **own}
 
 
 def _ancestors(topic: int | None, above: dict[int, int | None]) -> list[int]:

@@ -1,85 +1,122 @@
 """How a browser cuts and counts text as `TextAnalysis` does, without a stemmer.
 
-What becomes of a word is decided here, for every word of the collection's texts and for forms that
-others have of these words; the browser (`page/file/words.js`) looks it up. K words in the
-vocabulary.
+What becomes of a word is decided here, for every word of the collection's texts and for more forms
+of words that are not rare; the browser (`page/file/words.js`) looks it up.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, vstack
 
+from docboltz.corpus.chunks import ChunkCounter
+from docboltz.corpus.counting import chunks_of
 from docboltz.corpus.emoji import EMOJI_PATTERN, EMOJI_SIGNS, emoji_term
 from docboltz.corpus.text import SPACELESS_SCRIPTS, TextAnalysis
 from docboltz.corpus.vocabulary import Vocabulary
+from docboltz.search.words import index_analysis
 
 ENDINGS = 40
-"""Of words, the commonest, that are tried on every other. On 20 Newsgroups 14,181 words of texts
-become 95,272, a third of a megabyte of the file. Of a table from the first 5,000 texts, 96 % of the
-words of all 11,314 are known; without more endings 83 %."""
+"""Of words, the commonest, that are tried on those of terms that may have more forms."""
 
 
 class WordTable(NamedTuple):
-    """Words that count, and as what."""
+    """Words that count, and as which of T terms: those of the texts and of the vocabulary."""
 
+    number: dict[str, int]
+    """Of each term, in alphabetical order."""
     words: list[str]
-    terms: NDArray[np.uint32]
-    """Column of each, or from K on a term that counts in pairs only."""
+    """Term by term, of each the one to show first."""
+    spelt: NDArray[np.uint32]
+    """How many words each term has: (T,)."""
+    columns: NDArray[np.int32]
+    """Column of each term in the vocabulary, or −1: (T,)."""
     pairs: NDArray[np.uint32]
     """First term, second term and column of each pair of the vocabulary: (pairs, 3)."""
 
 
-def word_table(analysis: TextAnalysis, vocabulary: Vocabulary, texts: Iterable[str]) -> WordTable:
-    """Which words of the texts, and forms of the vocabulary, count as what."""
-    number = {term: column for column, term in enumerate(vocabulary)}
-    pairs = []
-    for column, term in enumerate(vocabulary):
-        if analysis.ngrams == 2 and " " in term:  # a single term has no space
-            first, second = (number.setdefault(part, len(number)) for part in term.split(" "))
-            pairs.append((first, second, column))
-    term_of = analysis.term_of()
-    found: dict[str, int | None] = {}
-    for text in (*vocabulary.forms, *vocabulary, *texts):
-        for words in analysis.words(text):
-            for word in words:
-                if word not in found:
-                    found[word] = number.get(term_of(word) or "")
-    kept = {word: term for word, term in found.items() if term is not None}
+def counted(
+    analysis: TextAnalysis, texts: Iterable[str]
+) -> tuple[csr_array, list[str], dict[str, str]]:
+    """Count the words of n texts as a search index does: counts, (n, V), V terms, and words.
+
+    Words are all that were met, in that order, with their terms.
+    """
+    counter = ChunkCounter(index_analysis(analysis))
+    terms, words, chunks = list[str](), dict[str, str](), []
+    for chunk in chunks_of(texts):
+        found = counter.count(chunk)
+        assert found.spellings is not None
+        terms += found.new_terms
+        of_words = found.spellings.new_word_terms.tolist()
+        words.update(zip(found.spellings.new_words, (terms[t] for t in of_words), strict=True))
+        chunks.append(found)
+    V = len(terms)
+    parts = [csr_array((c.counts, c.terms, c.starts), (len(c.starts) - 1, V)) for c in chunks]
+    return vstack(parts, "csr"), terms, words
+
+
+def word_table(
+    analysis: TextAnalysis,
+    vocabulary: Vocabulary,
+    words: Mapping[str, str],
+    frequent: Iterable[str] = (),
+) -> WordTable:
+    """Which words, those of texts with their terms and others of the vocabulary, count as what.
+
+    Forms that no text has are added to terms of the vocabulary and to `frequent` ones.
+    """
+    term_of = index_analysis(analysis).term_of()
+    split = [term.split(" ") if analysis.ngrams == 2 else [term] for term in vocabulary]
+    own = set(chain(frequent, *split))
+    cut = (
+        word
+        for text in (*vocabulary.forms, *vocabulary)
+        for some in analysis.words(text)
+        for word in some
+    )
+    found = {**words, **{word: term for word in cut if (term := term_of(word)) in own}}
     if not analysis.pretokenised:
-        kept |= _more_forms(kept, list(number), term_of)
+        found |= _more_forms({word: term for word, term in found.items() if term in own}, term_of)
         # An emoji is looked up as what it counts as: without U+FE0F it may be none any more.
-        kept = {emoji_term(word) or word: term for word, term in kept.items()}
-    words = sorted(kept, key=lambda word: (kept[word], word))
+        found = {emoji_term(word) or word: term for word, term in found.items()}
+    number = {term: t for t, term in enumerate(sorted(own.union(found.values())))}
+    spellings: list[list[str]] = [[] for _ in number]
+    for word, term in found.items():
+        spellings[number[term]].append(word)
+    column = {term: k for k, term in enumerate(vocabulary)}
+    pairs = [(*map(number.__getitem__, parts), k) for k, parts in enumerate(split) if parts[1:]]
     return WordTable(
-        words,
-        np.array([kept[word] for word in words], np.uint32),
+        number,
+        [word for first, *more in filter(None, spellings) for word in (first, *sorted(more))],
+        np.array(list(map(len, spellings)), np.uint32),
+        np.array([column.get(term, -1) for term in number], np.int32),
         np.array(pairs, np.uint32).reshape(-1, 3),
     )
 
 
-def _more_forms(
-    found: Mapping[str, int], terms: Sequence[str], term_of: Callable[[str], str | None]
-) -> dict[str, int]:
+def _more_forms(found: Mapping[str, str], term_of: Callable[[str], str | None]) -> dict[str, str]:
     """Forms that no text has, with the endings of those they have: "goals" where there is "goal".
 
     The stemmer says whether each counts as the same term.
     """
-    forms: defaultdict[int, list[str]] = defaultdict(list)
-    for word, number in found.items():
-        forms[number].append(word)
-    begins = {number: _common_begin([terms[number], *words]) for number, words in forms.items()}
-    endings = Counter(word.removeprefix(begins[number]) for word, number in found.items())
+    forms: defaultdict[str, list[str]] = defaultdict(list)
+    for word, term in found.items():
+        forms[term].append(word)
+    begins = {term: _common_begin([term, *words]) for term, words in forms.items()}
+    endings = Counter(word.removeprefix(begins[term]) for word, term in found.items())
     tried = [ending for ending, _ in endings.most_common(ENDINGS)]
     return {
-        begin + ending: number
-        for number, begin in begins.items()
+        begin + ending: term
+        for term, begin in begins.items()
         for ending in tried
-        if begin and begin + ending not in found and term_of(begin + ending) == terms[number]
+        if begin and begin + ending not in found and term_of(begin + ending) == term
     }
 
 

@@ -12,9 +12,8 @@ from docboltz.bundles import Bundle
 from docboltz.files import StrPath
 from docboltz.layout.coordinates import Progress, interpolate, lay_out
 from docboltz.layout.neighbours import Neighbours, nearest
-from docboltz.search.interface import Store
+from docboltz.search.store import STORE, Store
 from docboltz.search.vectors import Floats
-from docboltz.search.writer import STORE
 from docboltz.storage import PARAMETERS, load_model, save_model
 
 MAP = Bundle(
@@ -126,15 +125,16 @@ def keys_of(store: Store) -> Keys:
     the documents beside it.
     """
     keys = np.empty(len(store), np.uint64)
-    factors = np.random.default_rng(0).integers(1 << 63, size=store.n_features, dtype=np.uint64)
+    factors = np.random.default_rng(0).integers(
+        1 << 63, size=store.about.n_features, dtype=np.uint64
+    )
     for begin in range(0, len(store), BLOCK_DOCUMENTS):
         block = store.features[begin : begin + BLOCK_DOCUMENTS]
         if not (np.abs(block) < 1.001).all():
             raise STORE.damaged(store.opened.folder, "its features are not unit vectors")
         whole = np.rint(1000 * block).astype(np.int64).astype(np.uint64)
-        keys[begin : begin + len(block)] = (whole * (2 * factors + np.uint64(1))).sum(1)
-    keys[keys == 0] = 1
-    keys[store.wordless] = 0
+        own = (whole * (2 * factors + np.uint64(1))).sum(1)
+        keys[begin : begin + len(block)] = np.where(block.any(1), np.maximum(own, 1), 0)
     return keys
 
 

@@ -1,6 +1,6 @@
 """The k nearest documents, of documents by the thousand. n documents, Q queries, F features.
 
-As in a search the nearest are those of the highest cosine. `search.nearest` decides ties in float64
+As in a search the nearest are those of the highest cosine. `search.vectors` decides ties in float64
 for a few queries; a map needs the neighbours of every document, and float32 will do.
 """
 

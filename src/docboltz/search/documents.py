@@ -1,38 +1,40 @@
-"""What to show of a hit: id, labels, date and text of each document, a line of JSON each.
-
-A second file holds a record a document: where its line ends, a hash of its id to find it by, and a
-checksum of the line. Both files are mapped, grow at their ends, and need nothing but NumPy: pyarrow
-alone takes as long to import as a search.
-"""
+"""Documents in an SQLite file: what a hit shows, and which documents a filter lets through."""
 
 from __future__ import annotations
 
-import hashlib
 import json
-import mmap
 import re
-import zlib
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
-from functools import lru_cache, partial
-from itertools import islice
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from docboltz.corpus.document import Document
-from docboltz.corpus.stored import mapped
-from docboltz.search.words import Rows
+from docboltz.errors import InvalidCorpus
+from docboltz.search.query import Filter
+from docboltz.search.sqlite import SavedTables, close, create, writing
+from docboltz.search.vectors import Rows
 
-DOCUMENTS = "documents.jsonl"
-RECORDS = "documents.index"
-RECORD = np.dtype([("end", "<i8"), ("id", "<u8"), ("checksum", "<u4")])
-KEPT_DOCUMENTS = 8192
-"""In memory, of those that were read last: some 20 MB. The same ones are hits again and again."""
-IDS_AT_ONCE = 65_536
-"""Ids that are looked up at once."""
+DOCUMENTS = "documents.sqlite"
+SCHEMA = (
+    "CREATE TABLE documents (key INTEGER PRIMARY KEY, id TEXT UNIQUE, date TEXT, seconds INTEGER, "
+    "labels TEXT, columns TEXT, words BLOB, title TEXT, text TEXT)",
+    "CREATE TABLE labels (label TEXT, key INTEGER, PRIMARY KEY (label, key)) WITHOUT ROWID",
+    "CREATE INDEX dates ON documents (seconds)",
+)
+"""Labels and columns are JSON; seconds, since 1970, are when the date begins; words are columns of
+the model's words. The text is last: SQLite reads a row up to what is asked for."""
+SHOWN = "key, id, text, labels, date, title, columns"
+AT_ONCE = 500
+"""Documents of one statement."""
+KEPT_FILTERS = 64
+"""Filters whose keys are remembered."""
+FEW, KEPT_DOCUMENTS = 100, 4096
+"""Documents that are read one by one, and remembered: the same ones are hits again and again."""
 END_OF_NUMBERS = 10**18
 """An id of more digits is no number that others could go on from."""
 SURROGATE = re.compile("[\ud800-\udfff]")
@@ -40,7 +42,7 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 
 def is_text(value: object) -> bool:
     """Tell whether it is a string UTF-8 can write; a file's name may hold half a surrogate pair."""
-    return isinstance(value, str) and not SURROGATE.search(value)
+    return isinstance(value, str) and (value.isascii() or not SURROGATE.search(value))
 
 
 def next_number(ids: Iterable[str], least: int = 0) -> int:
@@ -53,163 +55,176 @@ def next_number(ids: Iterable[str], least: int = 0) -> int:
     return max(least, 1 + max(numbers, default=-1))
 
 
-class DocumentWriter(ExitStack):
-    """Writes documents to a folder, one after the other: a context that closes its files."""
+def seconds_of(date: str) -> int | None:
+    """The second, since 1970, that a date by ISO 8601 begins with; None for no date."""
+    try:
+        return None if not date else int(np.datetime64(date, "s").astype(int))
+    except ValueError:
+        return None
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__()
-        self._end = 0
-        self._lines = self.enter_context((folder / DOCUMENTS).open("xb"))
-        self._records = self.enter_context((folder / RECORDS).open("xb"))
 
-    def append(self, documents: Iterable[Document]) -> None:
-        """Add documents at the end."""
-        records = []
-        for document in documents:
-            about = {"id": document.id, "labels": document.labels, "date": document.date}
-            shown = {**about, "text": document.text}  # the text last: `labels_and_dates` skips it
-            line = json.dumps(shown, ensure_ascii=False).encode() + b"\n"
-            self._lines.write(line)
-            self._end += len(line)
-            records.append((self._end, _hashed(document.id), zlib.crc32(line)))
-        self._records.write(np.array(records, RECORD).tobytes())
+class DocumentWriter:
+    """Writes documents to a folder, behind those of an older file."""
 
-    def copy(self, stored: StoredDocuments, rows: Rows) -> None:
-        """Add documents of another collection at the end, as they are there."""
-        records, lines = stored.raw(rows)
-        lengths = np.array([len(line) for line in lines], np.int64)
-        records["end"] = self._end + np.cumsum(lengths)
-        self._end += int(lengths.sum())
-        self._lines.write(b"".join(lines))
-        self._records.write(records.tobytes())
+    def __init__(self, folder: Path, old: Path | None = None) -> None:
+        self._connection = create(folder / DOCUMENTS, SCHEMA, old)
+
+    def append(self, keys: Sequence[int], documents: Sequence[Document], words: csr_array) -> None:
+        """Add documents with the model's words of each; InvalidCorpus for an id that is taken."""
+        seconds, encoded = lru_cache(1024)(seconds_of), lru_cache(1024)(_encoded)
+        columns, starts = words.indices.astype("<u4"), words.indptr.tolist()
+        rows = (
+            (
+                key, d.id, d.date, seconds(d.date), encoded(tuple(d.labels)),
+                _encoded(dict(d.columns)) if d.columns else "{}",
+                columns[starts[i] : starts[i + 1]].tobytes(), d.title, d.text,
+            )
+            for i, (key, d) in enumerate(zip(keys, documents, strict=True))
+        )  # fmt: skip
+        labels = (
+            (label, key) for key, d in zip(keys, documents, strict=True) for label in d.labels
+        )
+        insert = "INSERT OR IGNORE INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        with writing():
+            try:
+                n = self._connection.executemany(insert, rows).rowcount
+                self._connection.executemany("INSERT OR IGNORE INTO labels VALUES (?, ?)", labels)
+            except UnicodeEncodeError as error:
+                raise InvalidCorpus(f"A document has half of a character: {error}.") from None
+            if n < len(documents):
+                known = self._connection.execute("SELECT id, key FROM documents")
+                taken = dict(known.fetchall())
+                both = zip(keys, documents, strict=True)
+                same = [d.id for key, d in both if taken[d.id] != key]
+                raise same_id(same[0])
+
+    def delete(self, keys: Iterable[int]) -> None:
+        """Remove documents."""
+        select = "SELECT labels FROM documents WHERE key = ?"
+        with writing():
+            for key in keys:  # nothing finds labels by key alone
+                ((encoded,),) = self._connection.execute(select, (key,))
+                own = ((label, key) for label in _labels(encoded))
+                self._connection.executemany("DELETE FROM labels WHERE label = ? AND key = ?", own)
+                self._connection.execute("DELETE FROM documents WHERE key = ?", (key,))
+
+    def finish(self) -> None:
+        """Close the file."""
+        close(self._connection)
+
+
+def same_id(id: str) -> InvalidCorpus:
+    """An error for an id that two documents have."""
+    return InvalidCorpus(
+        f"Two documents have the id {id!r}.",
+        hint="Hits are told apart by their ids: make them unique, or name another column with "
+        "{id}.",
+        settings=("id",),
+    )
 
 
 class StoredDocuments:
-    """Reads documents by row. Mapped at once, because a rebuild may remove the files later on.
+    """Reads documents by key. Whatever the file holds: an answer, LookupError or ValueError."""
 
-    Whatever the files hold, a method gives an answer, or KeyError, TypeError or ValueError.
-    """
+    def __init__(self, folder: Path) -> None:
+        self._tables = SavedTables(folder / DOCUMENTS, SCHEMA)
+        self.wanted = lru_cache(KEPT_FILTERS)(self._wanted)
+        self._document = lru_cache(KEPT_DOCUMENTS)(self._read)
 
-    def __init__(self, folder: Path, n: int) -> None:
-        """Of n documents."""
-        self._records: NDArray[Any] = mapped(folder / RECORDS, RECORD)
-        with open(folder / DOCUMENTS, "rb") as stream:
-            self._lines = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
-        ends = self._records["end"]
-        rising = len(ends) == n and ends[0] > 0 and bool((ends[1:] > ends[:-1]).all())
-        if not (rising and ends[-1] == len(self._lines)):
-            raise ValueError(f"{RECORDS} does not hold {n:,} documents")
-        # Of the maps alone: through `self` it would hold itself, and be freed late or never.
-        self._document = lru_cache(KEPT_DOCUMENTS)(partial(_read, self._records, self._lines))
+    def take(self, keys: Rows) -> list[Document]:
+        """The documents of these keys, in their order."""
+        asked = keys.tolist()
+        if len(asked) <= FEW:
+            return [self._document(key) for key in asked]
+        found = {key: _document(*about) for key, *about in self._select(SHOWN, "key", asked)}
+        return [found[key] for key in asked]
 
-    def take(self, rows: Rows) -> list[Document]:
-        """The documents of these rows, in their order."""
-        found = [self._document(row) for row in rows.tolist()]
-        if len(rows) > KEPT_DOCUMENTS and hasattr(self._lines, "madvise"):
-            self._lines.madvise(mmap.MADV_DONTNEED)  # else most of the file would count as used
-        return found
+    def _read(self, key: int) -> Document:
+        """The document of a key."""
+        for _, *about in self._select(SHOWN, "key", [key]):
+            return _document(*about)
+        raise KeyError(key)
+
+    def words(self, keys: Rows | None) -> list[NDArray[np.uint32]]:
+        """The model's words that each document has; None for all documents, in order."""
+        if keys is None:
+            every = self._tables.rows("SELECT words FROM documents ORDER BY key")
+            return [np.frombuffer(own, "<u4") for (own,) in every]
+        found = dict(self._select("key, words", "key", keys.tolist()))
+        return [np.frombuffer(found[key], "<u4") for key in keys.tolist()]
 
     def labels_and_dates(self) -> tuple[list[tuple[str, ...]], list[str]]:
-        """The labels and the date of every document, in the order of the rows.
+        """The labels and the date of every document, in the order of the keys."""
+        found = list(self._tables.rows("SELECT labels, date FROM documents ORDER BY key"))
+        return [_labels(labels) for labels, _ in found], [_text(date) for _, date in found]
 
-        Measured with texts of 150 and of 1,500 characters, on one core: 200,000 and 140,000
-        documents a second.
-        """
-        labels: list[tuple[str, ...]] = []
-        dates: list[str] = []
-        known: dict[bytes, Any] = {}  # few distinct labels and days: each is parsed and kept once
-        begin = 0
-        for end, _, checksum in self._records.tolist():
-            line = self._lines[begin:end]
-            _check(line, checksum)
-            # Quotes in a JSON string have a backslash before them: these are found nowhere else.
-            middle, last = line.index(b', "date": "'), line.index(b', "text": "')
-            own = line[line.index(b', "labels": [') + 12 : middle]
-            date = line[middle + 10 : last]
-            if own not in known:
-                known[own] = tuple(_strings(json.loads(own)))
-            labels.append(known[own])
-            day = known.get(date)
-            if day is None:
-                (day,) = _strings([json.loads(date)])
-                if len(day) <= len("2013-08-11"):  # times differ too much to be kept
-                    known[date] = day
-            dates.append(day)
-            begin = end
-        return labels, dates
+    def keys_of(self, ids: Iterable[str]) -> Rows:
+        """Keys of the documents that have these ids, in order."""
+        found = self._select("key", "id", list(filter(is_text, ids)))
+        return np.unique(np.array([key for (key,) in found], np.int64))
 
-    def row_of(self, id: str) -> int | None:
-        """The row of the document with this id, if there is one."""
-        if not is_text(id):
-            return None
-        rows = np.flatnonzero(self._records["id"] == _hashed(id)).tolist()
-        return next((row for row in rows if self._document(row).id == id), None)
+    def texts(self) -> Iterator[tuple[Any, ...]]:
+        """Key of every document, and its title and text."""
+        return self._tables.rows("SELECT key, title || char(10) || text FROM documents")
 
-    def rows_of(self, ids: Iterable[str]) -> Rows:
-        """Rows of the documents that have these ids, in order; ids that nobody has are no fault.
+    def some_labels(self) -> list[str]:
+        """A few labels that documents have."""
+        found = self._tables.rows("SELECT DISTINCT label FROM labels LIMIT 5")
+        return [_text(label) for (label,) in found]
 
-        Memory holds 16 bytes a document and some of the ids, however many there are.
-        """
-        order = np.argsort(self._records["id"])
-        hashes, asked = self._records["id"][order], filter(is_text, ids)
-        found = [order[:0]]
-        while some := set(islice(asked, IDS_AT_ONCE)):
-            own = np.unique(np.array([_hashed(id) for id in some], np.uint64))
-            begins, ends = np.searchsorted(hashes, own), np.searchsorted(hashes, own, "right")
-            spans = zip(begins[begins < ends], ends[begins < ends], strict=True)
-            rows = np.concatenate([order[:0], *(order[begin:end] for begin, end in spans)])
-            found.append(rows[np.array([id in some for id in self._ids(rows)], bool)])
-        return np.unique(np.concatenate(found))
+    def _wanted(self, wanted: Filter) -> Rows:
+        """Keys of the documents that a filter lets through, in order."""
+        condition, values = _condition(wanted)
+        select = f"SELECT key FROM documents WHERE {condition} ORDER BY key"
+        return np.array([key for (key,) in self._tables.rows(select, values)], np.int64)
 
-    def repeated(self) -> str | None:
-        """An id that two documents have, if there is one."""
-        hashes = np.sort(self._records["id"])
-        twice = np.unique(hashes[1:][hashes[1:] == hashes[:-1]])
-        if not len(twice):
-            return None
-        seen: set[str] = set()
-        for id in self._ids(np.flatnonzero(np.isin(self._records["id"], twice))):
-            if id in seen:
-                return id
-            seen.add(id)
-        return None
-
-    def raw(self, rows: Rows) -> tuple[NDArray[Any], list[bytes]]:
-        """Records, a copy, and lines of these rows."""
-        ends = self._records["end"]
-        begins = np.where(rows > 0, ends[rows - 1], 0).tolist()
-        spans = zip(begins, ends[rows].tolist(), strict=True)
-        return self._records[rows], [self._lines[begin:end] for begin, end in spans]
-
-    def _ids(self, rows: Rows) -> Iterator[str]:
-        return (_read(self._records, self._lines, row).id for row in rows.tolist())
-
-    def save(self, folder: Path) -> None:
-        """Write both files again."""
-        (folder / DOCUMENTS).write_bytes(self._lines)
-        (folder / RECORDS).write_bytes(self._records.tobytes())
+    def _select(self, fields: str, by: str, values: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
+        """Fields of the documents that have one of the values, some at a time."""
+        for begin in range(0, len(values), AT_ONCE):
+            some = values[begin : begin + AT_ONCE]
+            marks = ", ".join("?" * len(some))
+            select = f"SELECT {fields} FROM documents WHERE {by} IN ({marks})"
+            yield from self._tables.rows(select, some)
 
 
-def _read(records: NDArray[Any], lines: mmap.mmap, row: int) -> Document:
-    begin, end = (int(records["end"][i]) if i >= 0 else 0 for i in (row - 1, row))
-    line = lines[begin:end]
-    _check(line, records["checksum"][row])
-    saved = json.loads(line)
-    id, labels, date, text = (saved[name] for name in ("id", "labels", "date", "text"))
-    _strings([id, date, text, *labels] if isinstance(labels, list) else labels)
-    return Document(id, text, tuple(labels), date)
+def _encoded(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
-def _strings(values: Any) -> list[str]:
-    if not (isinstance(values, list) and all(map(is_text, values))):
+def _condition(wanted: Filter) -> tuple[str, list[Any]]:
+    """What SQL asks of a document, and the values in it."""
+    clauses, values = ["1"], list[Any]()
+    if wanted.labels:
+        marks = ", ".join("?" * len(wanted.labels))
+        clauses.append(f"documents.key IN (SELECT labels.key FROM labels WHERE label IN ({marks}))")
+        values += wanted.labels
+    if wanted.since or wanted.until:
+        clauses.append("seconds >= ? AND seconds < ?")
+        values += wanted.span
+    for name, value in wanted.columns:
+        clauses.append(
+            "EXISTS (SELECT 1 FROM json_each(columns) AS c WHERE c.key = ? AND c.value = ?)"
+        )
+        values += [name, value]
+    return " AND ".join(clauses), values
+
+
+def _document(id: str, text: str, labels: str, date: str, title: str, columns: str) -> Document:
+    kept = {}
+    if columns != "{}":
+        kept = {_text(name): _text(value) for name, value in dict(json.loads(columns)).items()}
+    return Document(_text(id), _text(text), _labels(labels), _text(date), _text(title), kept)
+
+
+@lru_cache(1024)
+def _labels(encoded: str) -> tuple[str, ...]:
+    labels = json.loads(encoded)
+    if not isinstance(labels, list):
         raise ValueError(f"{DOCUMENTS} holds other things than documents")
-    return values
+    return tuple(map(_text, labels))
 
 
-def _check(line: bytes, checksum: int) -> None:
-    if zlib.crc32(line) != checksum:
-        raise ValueError(f"{DOCUMENTS} was changed after it was saved")
-
-
-def _hashed(id: str) -> int:
-    return int.from_bytes(hashlib.blake2b(id.encode(), digest_size=8).digest(), "little")
+def _text(value: Any) -> str:
+    if not is_text(value):
+        raise ValueError(f"{DOCUMENTS} holds other things than documents")
+    return str(value)

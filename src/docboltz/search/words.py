@@ -1,275 +1,218 @@
-"""Which documents have which words: tf-idf weights of a collection, by document and by word.
+"""All words of all documents, and BM25. n documents, V terms.
 
-n documents, K words, Q queries. A document's weights are (1 + log count) · idf, normalised, with
-scikit-learn's smoothed idf = 1 + log((1 + n) / (1 + documents with the word)). Both orders are kept
-on disk and memory-mapped: weights by word to score all documents that share a word with a query,
-counts by document to compute the scores of the best exactly and to ask with a document.
+A term is what the model's analysis makes of a word, numbers and single letters included, without
+any limit of frequency. Its *postings* are the keys of the documents that have it, in order, and how
+often each does. They are kept in an SQLite file, a piece for each some million postings.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack
-from dataclasses import dataclass, replace
-from itertools import chain
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from docboltz.corpus.checks import check_structure
+from docboltz.corpus.chunks import ChunkCounter
 from docboltz.corpus.stored import mapped
+from docboltz.corpus.text import TextAnalysis
+from docboltz.search.sqlite import SavedTables, close, create, writing
 
-Floats = NDArray[np.float32]
-Rows = NDArray[np.int64]
-
-# Unsigned, so that no number, whoever wrote the file, counts from an array's end.
-DTYPES = {
-    "idf": "<f8", "starts": "<i8", "columns": "<u4", "counts": "<u4",
-    "word_starts": "<i8", "rows": "<u4", "row_weights": "<f4",
-}  # fmt: skip
-FILES = {name: f"words-{name.replace('_', '-')}.{dtype[1:]}" for name, dtype in DTYPES.items()}
-"""Files of the arrays, which hold their numbers and nothing else."""
-ENTRIES_AT_ONCE = 1 << 21
-"""Words of documents that are put in the order of words in memory: some 150 MB."""
-
-
-class WordWriter(ExitStack):
-    """Writes the words of documents to a folder, block by block: a context that closes its files.
-
-    By document as they come; then, by a counting sort, by word. Memory holds one block.
-    """
-
-    def __init__(self, folder: Path, n_words: int) -> None:
-        super().__init__()
-        self._folder, self._n, self._entries = folder, 0, 0
-        self._df = np.zeros(n_words, np.int64)
-        names = ("starts", "columns", "counts")
-        self._files = {
-            name: self.enter_context((folder / FILES[name]).open("xb")) for name in names
-        }
-        self._write(starts=np.zeros(1))
-
-    def append(self, counts: csr_array) -> None:
-        """Add counted documents at the end: (B, K); ValueError if these are no counts."""
-        counts = _in_order(counts)
-        whole = counts.data.astype("<u4")
-        if not np.array_equal(whole, counts.data):
-            raise ValueError("counts are whole numbers")
-        starts = self._entries + counts.indptr[1:].astype(np.int64)
-        self._write(starts=starts, columns=counts.indices, counts=whole)
-        self._df += np.bincount(counts.indices, minlength=len(self._df))
-        self._n += counts.shape[0]
-        self._entries += counts.nnz
-
-    def finish(self) -> None:
-        """Weigh the words, and write them word by word."""
-        self.close()
-        idf = idf_of(self._n, self._df)
-        places = np.concatenate([[0], np.cumsum(self._df)])
-        for name, array in (("idf", idf), ("word_starts", places)):
-            (self._folder / FILES[name]).write_bytes(array.astype(DTYPES[name]).data)
-        with (
-            (self._folder / FILES["rows"]).open("xb") as rows,
-            (self._folder / FILES["row_weights"]).open("xb") as weights,
-        ):
-            for first, block in _weighted_blocks(self._folder, idf):
-                by_word = block.tocsc()
-                theirs = (by_word.indices + first).astype("<u4")
-                for k in np.flatnonzero(np.diff(by_word.indptr)).tolist():
-                    own = slice(by_word.indptr[k], by_word.indptr[k + 1])
-                    # Not through a map: of a full disk that would be told by a signal that kills.
-                    for file, data in ((rows, theirs), (weights, by_word.data)):
-                        file.seek(4 * int(places[k]))
-                        file.write(data[own].data)
-                    places[k] += own.stop - own.start
-
-    def _write(self, **arrays: NDArray[Any]) -> None:
-        for name, array in arrays.items():
-            self._files[name].write(array.astype(DTYPES[name], copy=False).data)
+TERMS, DF = "terms.sqlite", "df.i8"
+SCHEMA = (
+    "CREATE TABLE terms (number INTEGER PRIMARY KEY, term TEXT UNIQUE, form TEXT)",
+    "CREATE TABLE postings (number INTEGER, piece INTEGER, keys BLOB, counts BLOB, "
+    "PRIMARY KEY (number, piece)) WITHOUT ROWID",
+)
+"""The form is a word that the term was made of, to show. Keys are of four bytes, counts of two."""
+K1, B = 1.2, 0.75
+"""Of BM25: chosen by benchmarks/search.py."""
+PIECE = 1 << 22
+"""Postings that are sorted in memory: some 100 MB."""
+MOST_COUNTED = 65_535
+TERMS_AT_ONCE = 500
+"""Of one statement."""
+KEPT_SUGGESTIONS = 1024
+SUGGESTED = 200_000
+"""Terms that are compared with a misspelt word, the most frequent ones of like length."""
 
 
-@dataclass(frozen=True, eq=False)
-class WordIndex:
-    """Seven arrays, each a file. Entry e of document i: starts[i] ≤ e < starts[i + 1].
+def index_analysis(analysis: TextAnalysis) -> TextAnalysis:
+    """How texts are analysed to be searched: as for the model, but numbers and letters count."""
+    return replace(analysis, numbers=True, min_letters=1, ngrams=1)
 
-    Whatever the files hold, a method gives an answer, or IndexError or ValueError.
-    """
 
-    idf: NDArray[np.float64]
-    """(K,)"""
-    starts: NDArray[np.int64]
-    """(n + 1,)"""
-    columns: NDArray[np.uint32]
-    """Words of the documents, one document after the other."""
-    counts: NDArray[np.uint32]
-    """How often they come."""
-    word_starts: NDArray[np.int64]
-    """(K + 1,): the same entries word by word."""
-    rows: NDArray[np.uint32]
-    """Documents of the words, in order."""
-    row_weights: Floats
-    """Their weights."""
+class WordWriter:
+    """Writes the words of documents to a folder, behind those of an older file."""
 
-    @classmethod
-    def of(cls, counts: csr_array) -> Self:
-        """Weigh the words of counted documents in memory: (n, K)."""
-        n, K = counts.shape
-        counts = _in_order(counts)
-        idf = idf_of(n, np.bincount(counts.indices, minlength=K))
-        by_word = weighted(counts, idf).tocsc()
-        orders = ((each.indptr, each.indices, each.data) for each in (counts, by_word))
-        arrays = zip((idf, *chain(*orders)), DTYPES.values(), strict=True)
-        return cls(*(array.astype(dtype, copy=False) for array, dtype in arrays))
+    def __init__(self, folder: Path, analysis: TextAnalysis, old: Terms | None = None) -> None:
+        self._folder, self._old = folder, old
+        self._counter = ChunkCounter(index_analysis(analysis))
+        self._numbers = np.empty(0, np.int64)
+        """In the index, of the terms in the order the counter met them."""
+        self._df = np.empty(0, np.int64) if old is None else np.array(old.df)
+        self._connection = create(folder / TERMS, SCHEMA, None if old is None else old.file)
+        select = "SELECT coalesce(max(piece), -1) + 1 FROM postings"
+        ((self._piece,),) = self._connection.execute(select)
+        self._waiting: list[tuple[NDArray[Any], ...]] = []
 
-    @classmethod
-    def weighing(cls, idf: NDArray[np.float64]) -> Self:
-        """Of no documents, to weigh queries by."""
-        return replace(cls.of(csr_array((1, len(idf)))), idf=idf)
-
-    @classmethod
-    def load(cls, folder: Path, n: int, K: int) -> Self:
-        """Map the arrays that `save` wrote of n documents and K words, or raise ValueError."""
-        index = cls(*(mapped(folder / FILES[name], dtype) for name, dtype in DTYPES.items()))
-        entries = len(index.columns)
-        fits = (
-            (len(index.idf), len(index.starts), len(index.word_starts)) == (K, n + 1, K + 1)
-            and len(index.counts) == len(index.rows) == len(index.row_weights) == entries
-            and _partition(index.starts, entries)
-            and _partition(index.word_starts, entries)
-            and bool(((index.idf >= 1) & np.isfinite(index.idf)).all())
-        )
-        if not fits:
-            raise ValueError(f"its words are not those of {n} documents")
-        return index
-
-    def save(self, folder: Path) -> None:
-        """Write each array to a file."""
-        for name, file in FILES.items():
-            (folder / file).write_bytes(getattr(self, name).data)
-
-    def vectors(self, counts: csr_array) -> csr_array:
-        """Weights of queries, (Q, K), as those of the documents."""
-        return weighted(_in_order(counts), self.idf)
-
-    def of_documents(self, rows: Rows) -> csr_array:
-        """Weights of documents of the collection, (len(rows), K)."""
-        weights, columns, starts = self._weights(rows)
-        return csr_array((weights, columns, starts), shape=(len(rows), len(self.idf)))
-
-    def counted(self, begin: int = 0, end: int | None = None) -> csr_array:
-        """How often documents have each word, (n, K), or those from `begin` to `end`."""
-        starts = np.asarray(self.starts[begin : None if end is None else end + 1])
-        own = slice(int(starts[0]), int(starts[-1]))
-        columns = self._known(self.columns[own]).astype(np.int32)
-        shape = (len(starts) - 1, len(self.idf))
-        return csr_array((self.counts[own].astype(np.int32), columns, starts - starts[0]), shape)
-
-    def presence(self) -> csr_array:
-        """1 for each word of a document: (n, K). A copy in memory."""
-        ones, shape = np.ones(len(self.columns), np.float32), (len(self.starts) - 1, len(self.idf))
-        columns = self._known(self.columns).astype(np.int32)
-        return csr_array((ones, columns, np.asarray(self.starts)), shape=shape)
-
-    def n_words(self, rows: slice | Rows = slice(None)) -> NDArray[np.int64]:
-        """Number of different known words of each document."""
-        counts: NDArray[np.int64] = np.diff(self.starts)[rows]
+    def count(self, texts: Sequence[str], sign: int = 1) -> csr_array:
+        """How often texts that are added or, with −1, left out have each term: (B, V so far)."""
+        found = self._counter.count(texts)
+        assert found.spellings is not None
+        first, spelt = dict[int, str](), found.spellings
+        for place, word in zip(spelt.new_word_terms.tolist(), spelt.new_words, strict=True):
+            first.setdefault(place, word)
+        new = [(term, first[i]) for i, term in enumerate(found.new_terms, len(self._numbers))]
+        self._numbers = np.append(self._numbers, self._number(new))
+        arrays = found.counts, self._numbers[found.terms], found.starts
+        counts = csr_array(arrays, shape=(len(texts), len(self._df)))
+        self._df += sign * np.bincount(counts.indices, minlength=len(self._df))
         return counts
 
-    def scores(self, queries: csr_array) -> Floats:
-        """Cosines with all documents, in float32: (Q, n)."""
-        found = np.zeros((queries.shape[0], len(self.starts) - 1), np.float32)
-        for i in range(queries.shape[0]):
-            own = slice(queries.indptr[i], queries.indptr[i + 1])
-            for k, weight in zip(queries.indices[own], queries.data[own], strict=True):
-                entries = slice(self.word_starts[k], self.word_starts[k + 1])
-                # Three times as fast as found[i, rows] += ….
-                np.add.at(found[i], self.rows[entries], weight * self.row_weights[entries])
+    def append(self, keys: NDArray[Any], texts: Sequence[str]) -> NDArray[Any]:
+        """Add the postings of documents; give how many words each has."""
+        counts = self.count(texts)
+        owners = np.repeat(keys, np.diff(counts.indptr)).astype("<u4")
+        often = np.minimum(counts.data, MOST_COUNTED).astype("<u2")
+        self._waiting.append((counts.indices, owners, often))
+        if sum(len(numbers) for numbers, *_ in self._waiting) > PIECE:
+            self._write_piece()
+        lengths: NDArray[Any] = counts.sum(axis=1)
+        return lengths
+
+    def finish(self) -> None:
+        """Write what is left, and how many documents have each term."""
+        self._write_piece()
+        close(self._connection)
+        (self._folder / DF).write_bytes(self._df.astype("<i8").data)
+
+    def _number(self, new: list[tuple[str, str]]) -> list[int]:
+        """The numbers of terms, with their forms, that the counter has not met before."""
+        terms = [term for term, _ in new]
+        with writing():
+            known = {} if self._old is None else self._old.numbers(terms)
+        n = len(self._df)
+        numbers = {term: n + i for i, term in enumerate(t for t in terms if t not in known)}
+        rows = ((numbers[term], term, form) for term, form in new if term in numbers)
+        with writing():
+            self._connection.executemany("INSERT INTO terms VALUES (?, ?, ?)", rows)
+        self._df = np.pad(self._df, (0, len(numbers)))
+        return [known.get(term, (numbers.get(term, -1), ""))[0] for term in terms]
+
+    def _write_piece(self) -> None:
+        """Write postings that wait, term by term."""
+        if not self._waiting:
+            return
+        whole = [np.concatenate(each) for each in zip(*self._waiting, strict=True)]
+        order = np.argsort(whole[0], kind="stable")
+        numbers, (keys, counts) = whole[0][order], (each[order].tobytes() for each in whole[1:])
+        terms, begins = np.unique(numbers, return_index=True)
+        places = [*begins.tolist(), len(numbers)]
+        pieces = zip(terms.tolist(), places, places[1:], strict=False)
+        rows = ((t, self._piece, keys[4 * a : 4 * b], counts[2 * a : 2 * b]) for t, a, b in pieces)
+        self._waiting = []
+        with writing():
+            self._connection.executemany("INSERT INTO postings VALUES (?, ?, ?, ?)", rows)
+        self._piece += 1
+
+
+class Terms:
+    """Looks up terms of an index, their postings, and words that are spelt like others.
+
+    May be shared by threads. Whatever the files hold, a method gives an answer, or LookupError,
+    TypeError or ValueError.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.file, self.df = folder / TERMS, mapped(folder / DF, "<i8")
+        self._tables, self._size = SavedTables(self.file, SCHEMA), self.file.stat().st_size
+        ((n,),) = self._tables.rows("SELECT coalesce(max(number), -1) + 1 FROM terms")
+        if n != len(self.df):
+            raise ValueError(f"{TERMS} has other terms than {DF}")
+        self.suggest = lru_cache(KEPT_SUGGESTIONS)(self._suggest)
+
+    def numbers(self, terms: Iterable[str]) -> dict[str, tuple[int, str]]:
+        """Number and form of those terms that are, or were, in a document."""
+        asked, found = list(terms), dict[str, tuple[int, str]]()
+        for begin in range(0, len(asked), TERMS_AT_ONCE):
+            some = asked[begin : begin + TERMS_AT_ONCE]
+            marks = ", ".join("?" * len(some))
+            select = f"SELECT term, number, form FROM terms WHERE term IN ({marks})"
+            found |= {t: (int(n), str(form)) for t, n, form in self._tables.rows(select, some)}
+        if not all(0 <= number < len(self.df) for number, _ in found.values()):
+            raise ValueError(f"{TERMS} has other terms than {DF}")
         return found
 
-    def exact(self, rows: Rows, query: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Cosines of one query (K,) with some documents, in float64."""
-        weights, columns, starts = self._weights(rows)
-        products = weights * query[columns]
-        # reduceat has no empty sums: what it gives for documents without a word is not theirs.
-        # Where such come last, a zero behind all products is their first, and in nobody's sum.
-        first, empty = starts[:-1], starts[:-1] == starts[1:]
-        if len(rows) and empty[-1]:
-            products = np.append(products, 0.0)
-        cosines: NDArray[np.float64] = np.add.reduceat(products, first)
-        cosines[empty] = 0.0
-        return cosines
+    def find(self, terms: Iterable[str]) -> dict[str, tuple[int, str]]:
+        """Number and form of those terms that some document has."""
+        return {t: found for t, found in self.numbers(terms).items() if self.df[found[0]] > 0}
 
-    def _weights(self, rows: Rows) -> tuple[Floats, NDArray[np.uint32], NDArray[np.int64]]:
-        """Weights of the words of documents, the words, and where each document's begin."""
-        lengths = self.starts[rows + 1] - self.starts[rows]
-        starts = np.concatenate([[0], np.cumsum(lengths)])
-        entries = np.repeat(self.starts[rows] - starts[:-1], lengths) + np.arange(starts[-1])
-        columns, counts = self._known(self.columns[entries]), self.counts[entries]
-        if not counts.all():
-            raise ValueError("a document has a word no times")
-        return _normalised(counts, columns, starts, self.idf), columns, starts
+    def postings(self, number: int) -> tuple[NDArray[np.uint32], NDArray[np.uint16]]:
+        """Keys of the documents that have a term, in order, and how often each has it.
 
-    def _known(self, columns: NDArray[np.uint32]) -> NDArray[np.uint32]:
-        if columns.max(initial=0) >= len(self.idf):
-            raise ValueError("a document has words that the vocabulary lacks")
-        return columns
+        Those that were deleted since are among them.
+        """
+        select = "SELECT keys, counts FROM postings WHERE number = ? ORDER BY piece"
+        keys, counts = bytearray(), bytearray()
+        for some_keys, some_counts in self._tables.rows(select, (number,)):
+            keys += some_keys
+            counts += some_counts
+            if len(keys) + len(counts) > self._size:
+                raise ValueError(f"{TERMS} has the same bytes in several postings")
+        return np.frombuffer(keys, "<u4"), np.frombuffer(counts, "<u2")
 
-
-def weighted(counts: csr_array, idf: NDArray[np.float64]) -> csr_array:
-    """(1 + log count) · idf, each row normalised, float32; a row without words stays 0."""
-    data = _normalised(counts.data, counts.indices, counts.indptr, idf)
-    return csr_array((data, counts.indices, counts.indptr), shape=counts.shape)
-
-
-def _normalised(
-    counts: NDArray[Any], columns: NDArray[Any], starts: NDArray[Any], idf: NDArray[np.float64]
-) -> Floats:
-    values = (1 + np.log(counts, dtype=np.float64)) * idf[columns]
-    owner = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    norm = np.sqrt(np.bincount(owner, values**2, minlength=len(starts) - 1))
-    weights: Floats = (values / norm[owner]).astype(np.float32)
-    return weights
+    def _suggest(self, word: str, n: int = 3) -> tuple[str, ...]:
+        """Words of the documents that are spelt nearly like one that none has, likeliest first."""
+        most = 1 if len(word) < 5 else 2
+        select = "SELECT number, form FROM terms WHERE length(form) BETWEEN ? AND ?"
+        found = self._tables.rows(select, (len(word) - most, len(word) + most))
+        # What comes after a NUL SQLite does not count.
+        near = {n: form for n, form in found if abs(len(str(form)) - len(word)) <= most}
+        numbers = np.array([number for number in near if self.df[number] > 0], np.int64)
+        if not len(numbers):
+            return ()
+        numbers = numbers[np.argsort(-self.df[numbers], kind="stable")[:SUGGESTED]]
+        forms = [str(near[number]) for number in numbers.tolist()]
+        distance = edit_distances(word, forms)
+        # An edit is worth as much as a hundredfold frequency.
+        best = np.argsort(np.log(100) * distance - np.log(self.df[numbers]), kind="stable")
+        return tuple(forms[i] for i in best[distance[best] <= most][:n].tolist())
 
 
-def _weighted_blocks(folder: Path, idf: NDArray[np.float64]) -> Iterator[tuple[int, csr_array]]:
-    """The weights of some documents at a time, and the row of the first.
+def idf_of(n: int, df: int) -> float:
+    """What a term weighs in a collection of n documents, `df` of which have it."""
+    return float(np.log1p((n - df + 0.5) / (df + 0.5)))
 
-    Read, not mapped: what is read from a map stays in memory for as long as there is room.
+
+def edit_distances(word: str, others: Sequence[str]) -> NDArray[np.int64]:
+    """Insertions, deletions, replacements and swaps of neighbours from a word to each of others.
+
+    >>> edit_distances("goaly", ["goal", "goalie", "gaoly", "rain"]).tolist()
+    [1, 2, 1, 4]
     """
-    starts = np.fromfile(folder / FILES["starts"], DTYPES["starts"])
-    first, n = 0, len(starts) - 1
-    while first < n:
-        end = int(np.searchsorted(starts, starts[first] + ENTRIES_AT_ONCE, "right")) - 1
-        end = max(end, first + 1)
-        begin, entries = int(starts[first]), int(starts[end] - starts[first])
-        columns, counts = (
-            np.fromfile(folder / FILES[name], DTYPES[name], count=entries, offset=4 * begin)
-            for name in ("columns", "counts")
-        )
-        block = (counts, columns.astype(np.int32), starts[first : end + 1] - begin)
-        yield first, weighted(csr_array(block, shape=(end - first, len(idf))), idf)
-        first = end
-
-
-def idf_of(n: int, df: NDArray[np.int64]) -> NDArray[np.float64]:
-    """What words weigh in a collection of n documents, `df` of which have each: (K,)."""
-    idf: NDArray[np.float64] = 1 + np.log((1 + n) / (1 + df))
-    return idf
-
-
-def _in_order(counts: csr_array) -> csr_array:
-    """Each word of a document once and in the order of words: equal documents get equal bits."""
-    check_structure(counts, "SearchStore.search")
-    counts = csr_array(counts, dtype=np.float64, copy=True)
-    counts.sum_duplicates()
-    counts.eliminate_zeros()
-    return counts
-
-
-def _partition(starts: NDArray[np.int64], entries: int) -> bool:
-    """Tell whether `starts` cuts that many entries into pieces."""
-    whole = starts[0] == 0 and starts[-1] == entries
-    return bool(whole and (starts[1:] >= starts[:-1]).all())
+    longest = max(map(len, others))
+    table = np.array([other.ljust(longest, "\0") for other in others], f"<U{longest}")
+    letters = table.view("<u4").reshape(len(others), longest)
+    lengths = np.array(list(map(len, others)))
+    before_last = last = np.tile(np.arange(longest + 1), (len(others), 1))
+    for i, letter in enumerate(word):
+        row = np.empty_like(last)
+        row[:, 0] = i + 1
+        other_letter = letters != ord(letter)
+        for j in range(longest):
+            cost = np.minimum(
+                np.minimum(row[:, j], last[:, j + 1]) + 1,
+                last[:, j] + other_letter[:, j],
+            )
+            if i and j:
+                swapped = (letters[:, j - 1] == ord(letter)) & (letters[:, j] == ord(word[i - 1]))
+                cost = np.where(swapped, np.minimum(cost, before_last[:, j - 1] + 1), cost)
+            row[:, j + 1] = cost
+        before_last, last = last, row
+    found: NDArray[np.int64] = last[np.arange(len(others)), lengths]
+    return found

@@ -23,7 +23,7 @@ from docboltz.corpus.stored import let_go
 from docboltz.corpus.text import TextAnalysis
 from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.light import LightModel
-from docboltz.search.interface import Store
+from docboltz.search.store import Store
 from docboltz.topics.mixture import Assignment, Floats, TopicMixture
 from docboltz.topics.naming import choose_words, name_of, scores_together, stems_of, word_scores
 from docboltz.topics.phrases import Phrase, find_phrases
@@ -40,6 +40,8 @@ are only assigned."""
 BLOCK_DOCUMENTS = 16_384
 READ_FOR_PHRASES = 20_000
 """Documents whose texts are searched for phrases."""
+PHRASE_CHARACTERS = 2000
+"""Of each text."""
 Integers = NDArray[np.int64]
 
 
@@ -87,18 +89,13 @@ class Collection:
     @cached_property
     def presence(self) -> csr_array:
         """1 for each word of a document that is looked at: (n, K)."""
-        return self._presence_of(self.rows) if self._is_sampled else self.store.words.presence()
+        return self.store.presence(self.rows if self._is_sampled else None)
 
     def _vectors_of(self, rows: Integers) -> Floats:
         """Those of some documents, in memory; the rest of the file need not stay there."""
         vectors = np.asarray(self.store.features[rows], np.float32)
         let_go(self.store.features)
         return vectors
-
-    def _presence_of(self, rows: Integers) -> csr_array:
-        words = self.store.words_of(rows)
-        let_go(*vars(self.store.words).values())
-        return csr_array((np.ones_like(words.data), words.indices, words.indptr), words.shape)
 
     def labels(self) -> list[tuple[str, ...]]:
         """The labels of the documents that are looked at."""
@@ -114,7 +111,7 @@ class Collection:
         n = len(self.store)
         topic, probability = np.empty(n, np.int64), np.empty(n, np.float32)
         for rows in _blocks(np.arange(n)):
-            found = mixture.assign(self._vectors_of(rows), self._presence_of(rows), numbers)
+            found = mixture.assign(self._vectors_of(rows), self.store.presence(rows), numbers)
             topic[rows], probability[rows] = found
         return Assignment(topic, probability)
 
@@ -123,7 +120,7 @@ class Collection:
         """Pairs of words that are written side by side."""
         n = len(self.store)
         rows = np.linspace(0, n - 1, min(n, READ_FOR_PHRASES)).astype(np.int64)
-        texts = (document.text for document in self.store.documents(rows))
+        texts = (document.text[:PHRASE_CHARACTERS] for document in self.store.documents(rows))
         return find_phrases(texts, self.analysis, self.vocabulary)
 
     @cached_property
@@ -246,7 +243,11 @@ def _examples(rows: Integers, found: Assignment, collection: Collection) -> tupl
     for document in collection.store.documents(collection.rows[rows]):
         by_text.setdefault(document.text, document)
     some = list(by_text.values())[:EXAMPLES]
-    return tuple(Example(each.id, each.text[:EXAMPLE_CHARACTERS]) for each in some)
+    starts = (" ".join(each.text[: 3 * EXAMPLE_CHARACTERS].split()) for each in some)
+    return tuple(
+        Example(each.id, start[:EXAMPLE_CHARACTERS])
+        for each, start in zip(some, starts, strict=True)
+    )
 
 
 def _common_labels(rows: Integers, labels: list[tuple[str, ...]]) -> tuple[tuple[str, float], ...]:

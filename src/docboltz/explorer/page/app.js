@@ -128,12 +128,12 @@ export class App {
   }
 
   #title() {
-    const { name, documents, words, remark } = this.collection;
+    const { name, documents, remark } = this.collection;
     const shown = name || "Documents";
     document.title = `${shown} · docboltz`;
     document.querySelector(".masthead h1").replaceChildren(element("bdi", {}, shown));
     const topics = this.#leaves().length;
-    const facts = [counted(documents, "document"), counted(topics, "topic"), counted(words, "word")];
+    const facts = [counted(documents, "document"), counted(topics, "topic")];
     document.querySelector(".facts").textContent = [...facts, ...(remark ? [remark] : [])].join(" · ");
   }
 

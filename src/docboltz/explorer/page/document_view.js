@@ -5,7 +5,7 @@ import { format, go } from "./address.js";
 import { contributions } from "./contributions.js";
 import { counted, percent } from "./format.js";
 import { nothing } from "./panel.js";
-import { about, bars, topicLink, words } from "./parts.js";
+import { about, bars, headline, idOf, topicLink, words } from "./parts.js";
 import { hitList } from "./results_view.js";
 
 const NEIGHBOURS = 8;
@@ -24,14 +24,15 @@ export async function showDocument(app, { id }) {
     app.map.reveal([found.row]);
   };
   const nodes = [
-    element("h2", { class: "id" }, foreign(found.id)),
+    element("h2", { class: "title" }, foreign(headline(found))),
+    idOf(found),
     about(found),
     section("Topics", topicBars(app, found.topics)),
     section("Text", ...contributions(found)),
     section("Documents like it", near.hits.length ? hitList(app, near.hits) : element("p", { class: "quiet" }, near.message ?? "None."),
       near.hits.length > 0 && link(format("similar", id), { class: "small" }, "More documents like it")),
   ];
-  return { nodes, said: `Document ${found.id}.`, onMap };
+  return { nodes, said: `Document ${headline(found)}.`, onMap };
 }
 
 /** Ask with a text: a field, and what the model makes of the text if there is one. */
@@ -60,9 +61,10 @@ export async function showAsk(app, { query: { text = "" } }) {
 
 /** What is said of the answer, and its nodes. */
 function explained(app, text, found) {
+  const like = section("Documents like it", found.hits.length ? hitList(app, found.hits) : element("p", { class: "quiet" }, "None."));
   if (!found.known.length) {
-    const told = "The model knows none of these words. Try a longer text, or one in the language of the collection.";
-    return [told, element("p", { class: "problem" }, told)];
+    const told = "The model knows none of these words, so it says nothing of their topics. Try a longer text, or one in the language of the collection.";
+    return [told, element("p", { class: "problem" }, told), found.hits.length > 0 && like];
   }
   const expected = found.expected.map(({ word, lift }) => ({ word, hint: `${lift.toFixed(1)} ×` }));
   return [
@@ -70,9 +72,9 @@ function explained(app, text, found) {
     section("Topics", topicBars(app, found.topics)),
     section("Words the model expects beside it", words(expected)),
     section("Which words say what", ...contributions({ ...found, text })),
-    found.unknown.length > 0 && element("p", { class: "quiet" }, "Not in the vocabulary: ",
+    found.unknown.length > 0 && element("p", { class: "quiet" }, "The model does not know: ",
       ...found.unknown.flatMap((word, i) => [i ? ", " : "", foreign(word)])),
-    section("Documents like it", hitList(app, found.hits)),
+    like,
   ];
 }
 

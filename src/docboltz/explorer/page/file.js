@@ -50,23 +50,12 @@ export class FileSource {
   }
 
   async search(q, { limit = 10, reasons = false } = {}) {
-    const data = await this.searchable;
-    const { unknown, ...counted } = data.words.count(q);
-    if (!counted.columns.length) {
-      return { hits: [], unknown, message: whyNothing(q, unknown) };
-    }
-    return { hits: data.hits(data.collection.query(counted), limit, reasons), unknown };
+    return (await this.searchable).search(q, limit, reasons);
   }
 
   async similar(id, { limit = 10, reasons = false } = {}) {
     const data = await this.searchable;
-    const row = data.row(id);
-    const question = data.collection.like(row);
-    if (!question.columns.length) {
-      const message = "The model knows none of the words of this document: nothing is like it.";
-      return { hits: [], unknown: [], message };
-    }
-    return { hits: data.hits(question, limit, reasons, row), unknown: [] };
+    return data.similar(data.row(id), limit, reasons);
   }
 
   async words(q, limit = 15) {
@@ -80,18 +69,19 @@ export class FileSource {
     const { columns, counts, unknown } = data.words.count(text);
     const matches = data.wordMatches(text, columns);
     const about = { known: matches.map(({ word }) => word), matches, unknown };
+    const hits = text.trim() ? data.search(text, limit, false).hits : [];
     if (!columns.length) {
-      return { ...about, topic: null, topics: [], units: [], expected: [], x: null, y: null, hits: [] };
+      return { ...about, topic: null, topics: [], units: [], expected: [], x: null, y: null, hits };
     }
-    const question = data.collection.query({ columns, counts });
+    const vector = data.collection.vector(columns, counts);
     return {
       ...about,
-      topic: data.topicOf(columns, question.vector),
-      topics: data.topicsOf(columns, question.vector),
+      topic: data.topicOf(columns, vector),
+      topics: data.topicsOf(columns, vector),
       units: data.units(columns, counts),
       expected: data.expected(columns, counts, SHOWN_WORDS),
-      ...data.place(question.vector),
-      hits: data.hits(question, limit, false),
+      ...data.place(vector),
+      hits,
     };
   }
 
@@ -129,10 +119,4 @@ export class FileSource {
   async mergeTopics() {
     throw refused("Topics of a single file cannot be merged: start docboltz explore instead.");
   }
-}
-
-function whyNothing(text, unknown) {
-  if (!text.trim()) return "There is no word to search with.";
-  if (unknown.length) return "The model knows none of these words.";
-  return "No document has any of these words.";
 }

@@ -28,6 +28,16 @@ export function beginning(text, length = 160) {
   return line.length > length ? `${line.slice(0, length).trimEnd()}…` : line;
 }
 
+/** The first line of a text: its title where it has no other. */
+export const firstLine = (text) => text.trim().split("\n", 1)[0].trim();
+
+/** A text without its title, if it begins with that and goes on behind it. */
+export function afterTitle({ title, text }) {
+  const begin = text.trimStart();
+  const rest = begin.startsWith(title) ? begin.slice(title.length).trimStart() : "";
+  return rest || text;
+}
+
 /**
  * Pieces of a text, in code points as the server counts: [piece, key], key null between matches.
  * @param {string} text

@@ -1,7 +1,7 @@
 // The text of the document under the mouse, after a short rest, each asked for once.
 
 import { debounced, element, foreign } from "./dom.js";
-import { beginning } from "./format.js";
+import { afterTitle, beginning } from "./format.js";
 
 const REST = 90; // milliseconds
 const KEPT = 500; // documents
@@ -47,13 +47,14 @@ export class Hover {
   async #show(row, x, y) {
     const found = await this.document(row).catch((error) => this.app.overtaken(error));
     if (!found || row !== this.row) return;
-    const about = [...found.labels, found.date].filter(Boolean);
+    const about = [...found.labels, found.date.replace("T", " ")].filter(Boolean);
     const dot = element("span", { class: "dot" });
     dot.style.setProperty("--swatch", this.app.colourOf(found.topic));
     this.card.replaceChildren(
       element("p", { class: "topic" }, dot, foreign(this.app.topicName(found.topic))),
-      element("p", { class: "text", dir: "auto" }, beginning(found.text, 260) || "(without a text)"),
-      element("p", { class: "about" }, foreign(found.id), ...about.map((each) => foreign(each, { class: "chip" }))),
+      element("p", { class: "title", dir: "auto" }, foreign(found.title || found.id)),
+      element("p", { class: "text", dir: "auto" }, beginning(afterTitle(found), 220)),
+      element("p", { class: "about" }, foreign(found.id, { class: "id quiet" }), ...about.map((each) => foreign(each, { class: "chip" }))),
     );
     this.card.hidden = false;
     const { clientWidth: width, clientHeight: height } = this.card.parentElement;

@@ -2,7 +2,7 @@
 
 import { element, foreign, link } from "./dom.js";
 import { format } from "./address.js";
-import { beginning, percent } from "./format.js";
+import { afterTitle, beginning, firstLine, percent } from "./format.js";
 
 /** A dot in the colour of a topic. */
 export function dot(app, topic) {
@@ -44,19 +44,31 @@ export function words(list) {
   }));
 }
 
-/** What is known about a document beside its text. */
-export function about(document) {
-  const labels = document.labels.map((label) => foreign(label, { class: "chip" }));
-  return element("p", { class: "about" }, ...labels, document.date && foreign(document.date, { class: "quiet" }));
+/** What a document is called: its title, or its id if it has neither that nor a text. */
+export const headline = ({ title, id }) => title || id;
+
+/** The id, small, where it is not the headline. */
+export function idOf({ title, id }) {
+  return title && title !== id && element("p", { class: "id quiet" }, foreign(id));
+}
+
+/** What is known about a document beside its text: labels, date, columns that were kept. */
+export function about({ labels, date, columns = {} }) {
+  const kept = Object.entries(columns).filter(([, value]) => value);
+  return element("p", { class: "about" },
+    ...labels.map((label) => foreign(label, { class: "chip" })),
+    date && foreign(date.replace("T", " "), { class: "quiet" }),
+    ...kept.map(([name, value]) => element("span", { class: "quiet" }, foreign(name), ": ", foreign(value))));
 }
 
 /** A document in a list; the map shows where it is while one points at it. */
-export function documentItem(app, { id, row, text, labels, date, topic }) {
+export function documentItem(app, { id, row, text, title = beginning(firstLine(text), 100), labels, date, columns, topic }) {
   const pointed = () => row !== undefined && app.map.encircle(row);
   const left = () => app.map.encircle(-1);
   return element("li",
     { class: "document-item", onpointerenter: pointed, onpointerleave: left, onfocusin: pointed, onfocusout: left },
-    link(format("document", id), { class: "title" }, foreign(id)),
-    element("p", { class: "snippet", dir: "auto" }, beginning(text) || "(without a text)"),
-    element("div", { class: "meta" }, topic !== undefined && topicLink(app, topic), labels && about({ labels, date })));
+    link(format("document", id), { class: "title" }, foreign(headline({ title, id }))),
+    element("p", { class: "snippet", dir: "auto" }, beginning(afterTitle({ title, text })) || "(without a text)"),
+    element("div", { class: "meta" }, topic !== undefined && topicLink(app, topic), labels && about({ labels, date, columns })),
+    idOf({ id, title }));
 }

@@ -71,11 +71,11 @@ async function saveAll(app, rows, pressed) {
   const documents = await app.attempt(() => app.source.documents({ rows }));
   pressed.disabled = false;
   if (!documents) return;
-  const names = ["id", "labels", "date", "topic", "topic_name", "x", "y", "text"];
+  const names = ["id", "title", "labels", "date", "topic", "topic_name", "x", "y", "text"];
   const cells = documents.map((each) => {
     const { x, y } = app.map.placeOf(each.row);
     const topic = each.topic === null ? ["", ""] : [each.topic, app.topicName(each.topic)];
-    return [each.id, each.labels.join("; "), each.date, ...topic, Number(x.toFixed(5)), Number(y.toFixed(5)), each.text];
+    return [each.id, each.title, each.labels.join("; "), each.date, ...topic, Number(x.toFixed(5)), Number(y.toFixed(5)), each.text];
   });
   save("region.csv", table(names, cells));
   app.panel.say(`${counted(documents.length, "document")} saved as region.csv.`);

@@ -18,9 +18,11 @@ export async function showTopic(app, { id }) {
   }
   const own = app.leavesOf(topic.topic);
   const onMap = () => app.emphasise([], [], app.rowsOfTopics(own), topic.topic);
-  const [byLabel, byDate] = await Promise.all([
+  const ids = topic.examples.map(({ id }) => id);
+  const [byLabel, byDate, examples] = await Promise.all([
     app.collection.has_labels ? app.topicsBy("label") : null,
     app.collection.has_dates ? app.topicsBy("date") : null,
+    app.source.documents({ ids }).catch(() => topic.examples), // which may be gone
   ]);
   const below = app.topics.filter((each) => each.parent === topic.topic);
   const path = above(app, topic);
@@ -38,7 +40,7 @@ export async function showTopic(app, { id }) {
     byDate && overTime(byDate, own, topic),
     byLabel && overLabels(byLabel, own),
     topic.examples.length > 0 && section("Typical documents",
-      element("ul", { class: "documents" }, ...topic.examples.map((each) => documentItem(app, each)))),
+      element("ul", { class: "documents" }, ...examples.map((each) => documentItem(app, each)))),
   ];
   return { nodes, said: `Topic ${topic.name}: ${counted(topic.documents, "document")}.`, onMap };
 }

@@ -4,6 +4,7 @@ import { Collection } from "./collection.js";
 import { Inference, sigmoid } from "./inference.js";
 import { Mixture } from "./mixture.js";
 import { distance, placeAmong } from "./place.js";
+import { inWords, parse, passing, phraseTest, remarks, suggest } from "./query.js";
 import { Reasons } from "./reasons.js";
 import { chooseWords, commonest } from "./region.js";
 import { Words } from "./words.js";
@@ -13,6 +14,7 @@ const [SHOWN_TOPICS, SHOWN_UNITS, SHOWN_WORDS, SHOWN_SHARES] = [5, 8, 15, 10];
 const PLACED_BY = 10; // neighbours that say where a new text lies
 const SMALLEST = 2 ** -126;
 const NONE = 65535;
+const UNKNOWN = -1; // term of a word that no text has
 
 /** What the page tells as an answer, not as a fault of its own. */
 export function refused(message) {
@@ -26,7 +28,9 @@ export class Data {
     this.forms = forms;
     this.names = new Map(content.topics.map(({ topic, name }) => [topic, name]));
     this.rows = new Map(content.documents.id.map((id, row) => [id, row]));
-    this.words = new Words(content.cutting, content.words, arrays.terms, arrays.pairs, forms.length);
+    this.words = new Words(content.cutting, content.words.split(" "), arrays.spelt, arrays.columns, arrays.pairs);
+    this.termOf = new Int32Array(forms.length).fill(UNKNOWN);
+    arrays.columns.forEach((column, term) => column >= 0 && (this.termOf[column] = term));
     this.inference = new Inference({ ...arrays, latentWords });
     this.mixture = new Mixture({
       ...mixture,
@@ -34,13 +38,14 @@ export class Data {
       words: arrays.topic_words,
       prior: arrays.topic_prior,
     });
-    this.collection = new Collection({ ...arrays, inference: this.inference });
+    const [n, terms] = [content.documents.id.length, this.words.forms.length];
+    this.collection = new Collection({ ...arrays, n, terms, inference: this.inference, score: content.score });
     const { x, y, topic, label, day } = arrays;
     this.points = { x, y, topic, label, day };
   }
 
   get reasons() {
-    this.why ??= new Reasons(this.mixture, this.content.features_share, this.forms, this.names);
+    this.why ??= new Reasons(this.mixture, this.names, this.collection);
     return this.why;
   }
 
@@ -51,10 +56,20 @@ export class Data {
   }
 
   document(row) {
-    const { id, text, labels, date } = this.content.documents;
+    const { id, text, labels, date, columns } = this.content.documents;
     if (id[row] === undefined) throw refused(`There is no document in row ${row}.`);
-    const topic = this.topic(row);
-    return { row, id: id[row], text: text[row], labels: labels[row], date: date[row], topic };
+    const [title, topic] = [this.title(row), this.topic(row)];
+    return { row, id: id[row], title, text: text[row], labels: labels[row], date: date[row], columns: columns[row], topic };
+  }
+
+  /** A document's title, or the first line of its text. */
+  title(row) {
+    const { title, text } = this.content.documents;
+    if (title[row]) return title[row];
+    const line = text[row].trim().split("\n", 1)[0].trim();
+    const letters = [...line.slice(0, 3 * this.content.limits.title)];
+    const most = this.content.limits.title;
+    return letters.length <= most ? line : `${letters.slice(0, most - 1).join("").trimEnd()}…`;
   }
 
   topic(row) {
@@ -62,29 +77,129 @@ export class Data {
     return code === NONE ? null : this.content.map.topics[code];
   }
 
-  hits(question, limit, reasons, without) {
-    const share = this.content.features_share;
-    const why = reasons ? this.reasons.of(question) : null;
-    return this.collection.nearest(question, limit, share, without).map(({ row, features, words }) => {
+  /** The answer to a query. */
+  search(q, limit, reasons) {
+    const query = parse(q, this.content.columns, this.content.limits.query);
+    const question = this.question(query);
+    let hits = this.hits(question, limit, reasons);
+    const phrases = hits.length ? [] : query.phrases;
+    if (phrases.length) hits = this.hits({ ...question, allowed: this.allowed({ ...query, phrases: [] }) }, limit, reasons);
+    const found = { hits, phrases, ...this.unknown(query.text) };
+    if (hits.length) return found;
+    const why = q.trim() ? "No document answers this." : "There is no word to search for.";
+    return { ...found, message: remarks(found) || why };
+  }
+
+  /** The documents most like one of the collection. */
+  similar(row, limit, reasons) {
+    const terms = this.collection.terms(row, this.words.forms.length);
+    const question = {
+      vector: this.collection.vectorOf(row),
+      unknown: unknownShare(this.collection.document(row).counts, terms),
+      terms: [...terms.keys()],
+      words: [...terms].map(([term, times]) => this.collection.askedTerm(term, this.words.forms[term], times)),
+      allowed: (other) => other !== row,
+    };
+    const hits = this.hits(question, limit, reasons);
+    const found = { hits, unknown: [], suggestions: {}, phrases: [] };
+    return hits.length ? found : { ...found, message: "No document is like it." };
+  }
+
+  /** A query as what to search with: {vector, unknown, terms, words, allowed}. */
+  question(query) {
+    const { columns, counts } = this.words.count(query.text);
+    const times = new Map();
+    for (const [, term] of this.words.searched(query.text)) times.set(term, (times.get(term) ?? 0) + 1);
+    const words = [...times]
+      .filter(([term]) => this.has(term))
+      .map(([term, often]) => this.collection.askedTerm(term, this.words.forms[term], often));
+    const asked = { ...query };
+    if (!times.size && !query.phrases.length && query.text.trim()) asked.phrases = [query.text]; // of stop words
+    for (const phrase of asked.phrases.filter((each) => !this.termsOf(each).length)) {
+      const rows = this.rowsWith(phrase);
+      words.push(this.collection.asked(phrase, rows, new Uint8Array(rows.length).fill(1)));
+    }
+    const vector = this.collection.vector(columns, counts);
+    const unknown = unknownShare(counts, times);
+    return { vector, unknown, terms: [...times.keys()], words, allowed: this.allowed(asked) };
+  }
+
+  /** Which rows a query's phrases, excluded words and filter let through. */
+  allowed({ phrases, without, wanted }) {
+    const { documents, map } = this.content;
+    const mask = new Uint8Array(this.collection.n).fill(1);
+    const passes = passing(wanted);
+    if (passes) {
+      const { labels, date, columns } = documents;
+      mask.forEach((_, row) => (mask[row] = passes({ labels: labels[row], date: date[row], columns: columns[row] })));
+      if (!mask.includes(1)) {
+        const some = map.labels.slice(0, 5).map((label) => `'${label}'`).join(", ");
+        throw refused(`No document has ${inWords(wanted)}.${wanted.labels.length && some ? ` Labels are ${some}, …` : ""}`);
+      }
+    }
+    for (const phrase of phrases) {
+      const own = new Set(this.rowsWith(phrase));
+      mask.forEach((_, row) => own.has(row) || (mask[row] = 0));
+    }
+    for (const phrase of without) for (const row of this.rowsWith(phrase, phrase.includes(" "))) mask[row] = 0;
+    return (row) => mask[row] === 1;
+  }
+
+  /** Rows of the documents that have a phrase; if it is not literal, all of its words. */
+  rowsWith(phrase, literal = true) {
+    const { title, text } = this.content.documents;
+    const has = phraseTest(phrase, (letter) => this.words.spaceless.test(letter));
+    const isIn = (row) => has(`${title[row]}\n${text[row]}`);
+    const terms = this.termsOf(phrase);
+    if (!terms.every((term) => this.has(term))) return [];
+    if (!terms.length) return [...text.keys()].filter(isIn);
+    const [first, ...others] = terms.map((term) => this.collection.rowsOf(term));
+    const more = others.map((rows) => new Set(rows));
+    const rows = [...first].filter((row) => more.every((own) => own.has(row)));
+    return literal ? rows.filter(isIn) : rows;
+  }
+
+  /** Terms of a phrase; scripts without spaces are searched by pairs of characters. */
+  termsOf(phrase) {
+    const whole = ([word]) => [...word].length > 1 || !this.words.spaceless.test(word);
+    return this.words.searched(phrase).filter(whole).map(([, term]) => term);
+  }
+
+  /** Whether some document has a term. */
+  has(term) {
+    return this.arrays.df[term] > 0;
+  }
+
+  /** Words of a query that no document has, and words that are spelt like them. */
+  unknown(text) {
+    const unknown = [...new Set(this.words.searched(text).filter(([, term]) => !this.has(term)).map(([word]) => word))];
+    const few = unknown.length <= this.content.limits.spelt;
+    const others = (word) => (few && /^\p{L}+$/u.test(word) ? suggest(word, this.words.forms, this.arrays.df) : []);
+    return { unknown, suggestions: Object.fromEntries(unknown.map((word) => [word, others(word)])) };
+  }
+
+  hits(question, limit, reasons) {
+    const found = this.collection.nearest(question, limit);
+    const why = reasons && found.length ? this.reasons.of(question) : null;
+    return found.map(({ row, features, words }) => {
       const document = this.document(row);
-      const matches = this.words.matches(document.text, question.columns);
-      const hit = { ...document, score: features + words, features, words, matches };
-      return why ? { ...hit, reasons: why(this.collection.like(row)) } : hit;
+      const matches = this.words.matches(document.text, question.terms);
+      const hit = { ...document, score: features + words, features, words, ...piece(document.text, matches, this.content.limits.piece) };
+      return why ? { ...hit, reasons: why(row) } : hit;
     });
   }
 
   /** The words of a text that the model knows, and where they stand. */
   wordMatches(text, columns) {
-    const places = this.words.places(text, columns);
-    return columns.map((k) => ({ word: this.forms[k], matches: places.get(k) }));
+    const places = this.words.places(text, [...columns].map((k) => this.termOf[k]));
+    return columns.map((k) => ({ word: this.forms[k], matches: this.termOf[k] < 0 ? [] : places.get(this.termOf[k]) }));
   }
 
   /** Where a text of that vector lies on the map. */
   place(vector) {
     const { x, y } = this.points;
-    const nearest = this.collection.nearest({ columns: [], words: [], vector }, PLACED_BY, 1);
-    return placeAmong(nearest.map(({ row }) => {
-      return { x: x[row], y: y[row], distance: distance(this.collection.like(row).vector, vector) };
+    return placeAmong(this.collection.near(vector, PLACED_BY).map((row) => {
+      return { x: x[row], y: y[row], distance: distance(this.collection.vectorOf(row), vector) };
     }));
   }
 
@@ -154,4 +269,30 @@ export class Data {
       }),
     };
   }
+}
+
+/** Share of a text's words that the model does not know: counts of those it does, and of all terms. */
+function unknownShare(counts, terms) {
+  const sum = (values) => values.reduce((total, value) => total + value, 0);
+  return 1 - Math.min(sum(counts) / Math.max(sum([...terms.values()]), 1), 1);
+}
+
+/** So many characters of a text that have most matches, and where these stand: `snapshot.py` does the same. */
+function piece(text, matches, most) {
+  const letters = text.length > most ? [...text] : null;
+  if (!letters || letters.length <= most) return { text, matches, begin: 0, whole: true };
+  let [first, best, end] = [0, 0, 0];
+  matches.forEach(([at], i) => {
+    while (end < matches.length && matches[end][1] <= at + most) end++;
+    if (end - i > best) [first, best] = [at, end - i];
+  });
+  const early = first + Math.floor(most / 2) > most ? Math.max(0, first - Math.floor(most / 4)) : 0;
+  const begin = Math.min(early, letters.length - most);
+  const inside = matches.filter(([b, e]) => b >= begin && e <= begin + most);
+  return {
+    text: letters.slice(begin, begin + most).join(""),
+    matches: inside.map(([b, e]) => [b - begin, e - begin]),
+    begin,
+    whole: false,
+  };
 }

@@ -6,9 +6,9 @@ const HELD = 0.1; // as in explaining.py: topics that cancel each other must not
 
 /** The directions of topics, by which a question is divided. */
 export class Reasons {
-  /** mixture: the topics; share: of features in a score; forms, names: of words and topics. */
-  constructor(mixture, share, forms, names) {
-    Object.assign(this, { mixture, share, forms, names });
+  /** mixture: the topics; names: of topics; collection: whose documents are hits. */
+  constructor(mixture, names, collection) {
+    Object.assign(this, { mixture, names, collection });
     const T = mixture.prior.length;
     const F = mixture.directions.length / T;
     this.directions = Array.from({ length: T }, (_, t) => {
@@ -24,8 +24,10 @@ export class Reasons {
     });
   }
 
-  /** A question {columns, words, vector} ↦ a function of hits that gives {words, topics, other}. */
-  of({ columns, words, vector }) {
+  /** A question ↦ a function of rows that gives {words, topics, other}. */
+  of(question) {
+    const { vector } = question;
+    const weight = this.collection.weights(question).features;
     const longer = new Float64Array(vector.length + this.held.length);
     longer.set(vector);
     const shares = nonNegative(this.held, longer);
@@ -33,25 +35,21 @@ export class Reasons {
     this.directions.forEach((direction, t) => {
       for (let j = 0; j < rest.length; j++) rest[j] -= shares[t] * direction[j];
     });
-    const asked = new Map([...columns].map((column, i) => [column, words[i]]));
-    return (hit) => {
-      const shared = [...hit.columns]
-        .map((column, i) => ({ column, score: (1 - this.share) * (asked.get(column) ?? 0) * hit.words[i] }))
-        .filter(({ score }) => score !== 0);
+    const words = this.collection.wordParts(question);
+    return (row) => {
+      const own = this.collection.vectorOf(row);
       const topics = new Map();
       this.directions.forEach((direction, t) => {
-        const score = this.share * shares[t] * dot(direction, hit.vector);
+        const score = weight * shares[t] * dot(direction, own);
         const number = this.mixture.numbers[t];
         if (score !== 0) topics.set(number, (topics.get(number) ?? 0) + score);
       });
       return {
-        words: shared
-          .sort((one, other) => other.score - one.score)
-          .map(({ column, score }) => ({ word: this.forms[column], score })),
+        words: words(row).sort((one, other) => other.score - one.score),
         topics: [...topics]
           .sort((one, other) => other[1] - one[1])
           .map(([topic, score]) => ({ topic, name: this.names.get(topic), score })),
-        other: this.share * dot(rest, hit.vector),
+        other: weight * dot(rest, own),
       };
     };
   }

@@ -11,17 +11,23 @@ const LETTER = /\p{L}/u;
 const ASCII = /^[\0-\x7f]*$/u;
 const UNKNOWN = -1;
 
-/** How a collection's texts are cut and counted. */
+/** How a collection's texts are cut and counted. Of T terms each has a number, of K a column too. */
 export class Words {
   /**
    * settings: those of TextAnalysis, with the patterns of emoji and of scripts without spaces;
-   * words: every word that counts, and terms, what each counts as: below n a column, above only
-   * part of a pair; pairs: first and second term and column of each pair, one after the other.
+   * words: every word that counts, term by term; spelt: how many each term has; columns: of each
+   * term in the vocabulary, or -1; pairs: first and second term and column of each pair, one after
+   * the other.
    */
-  constructor(settings, words, terms, pairs, n) {
+  constructor(settings, words, spelt, columns, pairs) {
     this.settings = settings;
-    this.n = n;
-    this.terms = new Map(words.map((word, i) => [word, terms[i]]));
+    this.columns = columns;
+    this.terms = new Map();
+    this.forms = []; // of each term the word to show
+    for (let term = 0, at = 0; term < spelt.length; term++) {
+      this.forms.push(words[at]);
+      for (const end = at + spelt[term]; at < end; at++) this.terms.set(words[at], term);
+    }
     this.dropped = new Set(settings.dropped);
     this.pairs = new Map();
     for (let i = 0; i < pairs.length; i += 3) {
@@ -63,17 +69,23 @@ export class Words {
     return found;
   }
 
-  /** What a word counts as: a number, UNKNOWN, or null for one that does not count. */
+  /** What a word of a text counts as: a number, UNKNOWN, or null for one that does not count. */
   term(word) {
-    const { min_letters: least, numbers, pretokenised } = this.settings;
-    if (pretokenised) return this.terms.get(word) ?? UNKNOWN;
+    if (this.settings.pretokenised) return this.terms.get(word) ?? UNKNOWN;
     if (this.dropped.has(word)) return null;
-    if (!ASCII.test(word) && this.emoji.test(word)) {
-      return this.terms.get(word.replaceAll("\ufe0f", "")) ?? UNKNOWN;
-    }
-    if ([...word].length < least && !this.spaceless.test(word)) return null;
-    if (!numbers && !LETTER.test(word)) return null;
-    return this.terms.get(word) ?? UNKNOWN;
+    return this.terms.get(this.isEmoji(word) ? word.replaceAll("\ufe0f", "") : word) ?? UNKNOWN;
+  }
+
+  isEmoji(word) {
+    return !ASCII.test(word) && this.emoji.test(word);
+  }
+
+  /** Whether the model leaves out a word that is searched: a number, or one that is too short. */
+  isLeftOut(word) {
+    const { min_letters: least, numbers, pretokenised } = this.settings;
+    if (pretokenised || this.isEmoji(word)) return false;
+    if ([...word].length < least && !this.spaceless.test(word)) return true;
+    return !numbers && !LETTER.test(word);
   }
 
   /** {columns, counts, unknown}: what the model knows of a text, in the order of the columns. */
@@ -84,9 +96,9 @@ export class Words {
     let before = UNKNOWN;
     for (const word of this.cut(text)) {
       const term = this.term(word);
-      if (term === null) continue;
-      const single = term !== UNKNOWN && term < this.n;
-      if (single) add(term);
+      if (term === null || this.isLeftOut(word)) continue;
+      const column = this.columns[term] ?? UNKNOWN;
+      if (column !== UNKNOWN) add(column);
       else unknown.add(word);
       const pair = this.pairs.get(`${before} ${term}`);
       if (pair !== undefined) add(pair);
@@ -96,15 +108,21 @@ export class Words {
     return { columns, counts: columns.map((k) => found.get(k)), unknown: [...unknown] };
   }
 
-  /** Where words that count as one of the columns stand: [begin, end] in characters, in order. */
-  matches(text, columns) {
-    const spans = [...this.places(text, columns).values()].flat();
+  /** What is searched for of a text: [word, term] of every word that counts, in order. */
+  searched(text) {
+    const found = this.cut(text).map((word) => [word, this.term(word)]);
+    return found.filter(([, term]) => term !== null);
+  }
+
+  /** Where words that count as one of the terms stand: [begin, end] in characters, in order. */
+  matches(text, terms) {
+    const spans = [...this.places(text, terms).values()].flat();
     return spans.sort((one, other) => one[0] - other[0] || one[1] - other[1]);
   }
 
-  /** The same by column. */
-  places(text, columns) {
-    const found = new Map([...columns].map((column) => [column, []]));
+  /** The same by term. */
+  places(text, terms) {
+    const found = new Map([...terms].map((term) => [term, []]));
     const { pretokenised } = this.settings;
     const pattern = pretokenised ? SPACE : ASCII.test(text) ? ASCII_WORD : this.wordOrEmoji;
     const at = characterCounter(text);
