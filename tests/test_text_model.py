@@ -5,6 +5,9 @@ import json
 import shutil
 import subprocess
 import sys
+import weakref
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +16,7 @@ import docboltz
 from docboltz.answers import Unit
 from docboltz.cli.spelling import OptionNames
 from docboltz.corpus.document import Document
+from docboltz.corpus.text import TextAnalysis
 from docboltz.errors import (
     InvalidCorpus,
     InvalidModelFile,
@@ -20,6 +24,7 @@ from docboltz.errors import (
     LanguageWarning,
 )
 from docboltz.fitting import KEPT_WORDS
+from docboltz.search.query import Query
 from docboltz.text_model import TextModel
 
 from .text_models import TEXTS, fitted
@@ -441,3 +446,87 @@ def test_messages_name_verbs_as_their_reader_types_them(tmp_path, text_model):
 
 def test_unknown_words_are_named_once(text_model):
     assert text_model.unknown_words("the zebra, a zebra and hockey") == ["zebra"]
+
+
+CJK = ["猫が好き", "犬と猫", "犬が好き"] * 10
+TURKISH = ["ISPARTA güzel bir şehir", "İstanbul'da yağmur", "Ankara soğuk"] * 10
+PLAIN = ["a wi-fi goal of the team", "fi goal with wi here", "rain cloud over the team"] * 10
+
+
+def model_of(texts: list[str], **how: Any) -> TextModel:
+    return TextModel.fit(texts, units=4, updates=20, min_df=1, max_df=1.0, **how)
+
+
+def test_a_single_character_of_a_script_without_spaces_is_found() -> None:
+    hits = model_of(CJK, language=None).search("猫", 30)
+    assert {hit.text for hit in hits} == {*CJK[:2]}
+    assert not hits.unknown
+
+
+def test_phrases_in_turkish_mind_its_letters() -> None:
+    model = model_of(TURKISH, language="turkish")
+    for query, text in (('"ısparta güzel"', TURKISH[0]), ('"istanbul"', TURKISH[1])):
+        hits = model.search(query, 30)
+        assert {hit.text for hit in hits} == {text}
+        assert not hits.phrases
+
+
+def test_only_phrases_that_no_document_has_are_said_to_be_absent() -> None:
+    model = model_of(PLAIN)
+    assert model.search('"wi-fi goal" "rain cloud"').phrases == ()
+    found = model.search('"rain cloud" "cloud rain"')
+    assert found.phrases == ("cloud rain",)
+    assert {hit.text for hit in found} == {PLAIN[2]}
+    assert model.search('"rain cloud" -team') == []
+    assert model.search('"rain cloud" -team').phrases == ()
+
+
+def test_words_joined_by_a_hyphen_are_excluded_together() -> None:
+    for query in ("goal -wi-fi", 'goal -"wi-fi"'):
+        assert {hit.text for hit in model_of(PLAIN).search(query, 30)} >= {PLAIN[1]}
+        assert PLAIN[0] not in {hit.text for hit in model_of(PLAIN).search(query, 30)}
+
+
+def test_pairs_of_words_are_no_words_that_the_model_knows() -> None:
+    model = model_of(PLAIN, analysis=TextAnalysis(ngrams=2))
+    (question,) = model._questions([Query("rain cloud xyzzy")])
+    assert question.unknown == pytest.approx(1 / 3)
+
+
+def test_one_query_of_many_may_have_no_answer() -> None:
+    model = model_of(PLAIN)
+    good, bad = model.search_many(["goal", "goal label:nowhere"])
+    assert good
+    assert not bad
+    assert "nowhere" in bad.problem
+    with pytest.raises(InvalidParameter, match="nowhere"):
+        model.search("goal label:nowhere")
+    with pytest.raises(InvalidParameter, match="cannot be excluded: -label:x"):
+        model.search("goal -label:x")
+    with pytest.raises(InvalidParameter, match="only filters"):
+        model.search("label:x")
+
+
+def test_a_text_can_be_searched_without_operators() -> None:
+    (found,) = model_of(PLAIN).search_many(['label:x "no such phrase" goal'], operators=False)
+    assert found
+
+
+def test_many_changes_do_not_leave_words_of_documents_that_are_gone(tmp_path: Path) -> None:
+    model = model_of(PLAIN, folder=tmp_path / "m")
+    documents = [Document(str(i), text) for i, text in enumerate(PLAIN)]
+    sizes = []
+    for _ in range(6):
+        model.index(documents, append=True)
+        sizes.append(model.store.terms.file.stat().st_size)
+        assert len(model.search("goal", 30, by="words")) == 20
+    assert sizes[-1] <= 2 * sizes[0]
+    assert len(model.store.terms.postings(model.store.terms.find(["goal"])["goal"][0])[0]) <= 60
+
+
+def test_a_store_that_was_replaced_is_freed(tmp_path: Path) -> None:
+    model = model_of(PLAIN, folder=tmp_path / "m")
+    model.search('goal "wi-fi" gaol')
+    store = weakref.ref(model.store)
+    model.index(["another one"], append=True)
+    assert store() is None

@@ -237,18 +237,22 @@ class Hits(Answer[Hit]):
         unknown: Mapping[str, Sequence[str]] | None = None,
         phrases: Sequence[str] = (),
         like: str = "",
+        problem: str = "",
     ) -> None:
         super().__init__(items, title=title, unknown=unknown or ())
         self.suggestions = {word: tuple(others) for word, others in (unknown or {}).items()}
         """Words of the query that no document has, and words that are spelt like them."""
         self.phrases = tuple(phrases)
         """Phrases that no document has: hits have their words."""
+        self.problem = problem
+        """Why the query has no answer."""
         self.like = like
         """Title of the document that the hits are like."""
 
     def remarks(self) -> list[str]:
         """What to know of the query, beside the hits."""
         found = [f"Documents like: {self.like}"] if self.like else []
+        found += [self.problem] if self.problem else []
         for phrase in self.phrases:
             then = " These have its words." if self else ""
             found.append(f'No document has the phrase "{phrase}".{then}')

@@ -25,7 +25,7 @@ from docboltz.corpus.places import PlaceFinder, Span
 from docboltz.corpus.read_options import ReadOptions
 from docboltz.corpus.text import TextAnalysis, is_spaceless
 from docboltz.corpus.vocabulary import Vocabulary
-from docboltz.errors import InvalidCorpus, InvalidParameter, require, require_count
+from docboltz.errors import InvalidCorpus, InvalidParameter, NoAnswer, require, require_count
 from docboltz.files import StrPath
 from docboltz.light import LightModel
 from docboltz.search.query import LONGEST, Filter, Phrase, Query, parse
@@ -40,6 +40,8 @@ SEARCH = "search"
 """Folder of the search store in that of the model."""
 MOST_SPELT = 3
 """Unknown words of a query for which others are offered."""
+MOST_BARE = 8
+"""Phrases of stop words and punctuation that are looked for at once: each reads all texts."""
 
 
 class Asking:
@@ -118,23 +120,37 @@ class Asking:
         since: str = "",
         until: str = "",
         where: Mapping[str, str] | None = None,
+        operators: bool = True,
     ) -> list[Hits]:
-        """Search for several texts at once, which takes less time; each as `search` would."""
+        """Search for several texts at once, which takes less time; each as `search` would.
+
+        Without `operators` nothing in a text has a special meaning. A query that would be an error
+        has no hits, and says why in `problem`.
+        """
         require_count(n, "TextModel.search_many", "n")
         listed = not isinstance(texts, str) and all(isinstance(text, str) for text in texts)
         require(listed, "TextModel.search_many", "texts", "a list of strings", texts)
         if not texts:
             return []
         wanted = _filter(label, since, until, where)
-        queries = [parse(text, self.store.columns, wanted) for text in texts]
-        questions = self._questions(queries)
-        best = self.store.search(questions, n, by)
+        try:
+            queries = [
+                parse(text, self.store.columns, wanted) if operators else Query(text, wanted=wanted)
+                for text in texts
+            ]
+            questions = self._questions(queries)
+            best = self.store.search(questions, n, by)
+        except NoAnswer:
+            if len(texts) == 1:
+                raise
+            how: Any = {"by": by, "label": label, "since": since, "until": until, "where": where}
+            return [self._one_of_many(text, n, operators=operators, **how) for text in texts]
         answers = []
         for i, (text, query, question) in enumerate(zip(texts, queries, questions, strict=True)):
             found = Best(*(part[i] for part in best))
-            absent = query.phrases if query.phrases and found.rows[0] < 0 else ()
+            absent = self._absent(query.phrases) if query.phrases and found.rows[0] < 0 else ()
             if absent:  # what has the words is better than nothing
-                question = replace(question, phrases=())
+                (question,) = self._questions([query.without_phrases(absent)])
                 found = Best(*(part[0] for part in self.store.search([question], n, by)))
             unknown = self._unknown(text if len(query.text) > LONGEST else query.text)
             hits = self._hits(found, question)
@@ -285,36 +301,72 @@ class Asking:
         counts = self._counts([query.text for query in queries])
         vectors = unit_vectors(self._features(counts), self.store.about.center)
         questions = []
-        known = counts.sum(axis=1).tolist()
-        for query, vector, n_known in zip(queries, vectors, known, strict=True):
-            terms = Counter(self._index_analysis.tokens(query.text))
-            unknown = 1 - min(n_known / max(terms.total(), 1), 1)
+        bare = MOST_BARE
+        for i, (query, vector) in enumerate(zip(queries, vectors, strict=True)):
+            terms = Counter(self._terms(query.text))
+            unknown = self._unknown_share(counts[[i]], terms)
             phrases = [self._phrase(phrase) for phrase in query.phrases]
             if not terms and not phrases and query.text.strip():
-                phrases = [Phrase(query.text, ())]  # of stop words and punctuation
-            without = [self._phrase(text, literal=" " in text) for text in query.without]
+                phrases = [replace(self._phrase(query.text), terms=())]  # stop words, punctuation
+            without = [self._phrase(text) for text in query.without]
+            without = [replace(each, literal=len(each.terms) != 1) for each in without]
+            for some in (phrases, without):  # for those without terms all texts are read
+                for each in [each for each in some if not each.terms]:
+                    bare -= 1
+                    if bare < 0:
+                        some.remove(each)
             questions.append(Question(vector, unknown, terms, phrases, without, query.wanted))
         return questions
 
-    def _phrase(self, text: str, *, literal: bool = True) -> Phrase:
+    def _one_of_many(self, text: str, n: int, **how: Any) -> Hits:
+        """The hits of one query, or why it has no answer."""
+        try:
+            (found,) = self.search_many([text], n, **how)
+        except NoAnswer as error:
+            found = Hits(title=repr(text), problem=str(error))
+        return found
+
+    def _absent(self, phrases: Sequence[str]) -> tuple[str, ...]:
+        """Those of the phrases that no document has."""
+        nothing = np.zeros(self.n_units, np.float32)
+        asked = [self._phrase(text) for text in phrases]
+        questions = [Question(nothing, 1, Counter(p.terms), [p]) for p in asked]
+        rows = self.store.search(questions, 1, "words").rows[:, 0]
+        return tuple(text for text, row in zip(phrases, rows, strict=True) if row < 0)
+
+    def _phrase(self, text: str) -> Phrase:
+        return Phrase(text, tuple(self._terms(text)), turkish=self.analysis.language == "turkish")
+
+    def _terms(self, text: str) -> list[str]:
+        """What a query asks of the word index.
+
+        Scripts without spaces are indexed by pairs of characters: one alone is looked for in texts.
+        """
         terms = self._index_analysis.tokens(text)
-        # Scripts without spaces are indexed by pairs of characters.
-        whole = tuple(term for term in terms if len(term) > 1 or not is_spaceless(term))
-        return Phrase(text, whole, literal)
+        return [term for term in terms if len(term) > 1 or not is_spaceless(term)]
+
+    def _unknown_share(self, counts: csr_array, terms: Counter[str]) -> float:
+        """Share of the words of a text that the model does not know, by its counts (1, K)."""
+        known = counts.data[self._is_word[counts.indices]].sum()
+        return 1 - min(float(known) / max(terms.total(), 1), 1)
+
+    @cached_property
+    def _is_word(self) -> NDArray[np.bool_]:
+        """Which columns of the model are words, not pairs of words: (K,)."""
+        return np.array([" " not in term for term in self.vocabulary], bool)
 
     def _question_of(self, row: int) -> Question:
         """What asks for documents like one of the collection."""
         (document,) = self.store.documents([row])
         terms = Counter(self._index_analysis.tokens(document.searched))
-        n_known = self._counts([document.searched]).sum()
-        unknown = 1 - min(n_known / max(terms.total(), 1), 1)
+        unknown = self._unknown_share(self._counts([document.text]), terms)
         return Question(np.array(self.store.features[row]), unknown, terms, other_than=row)
 
     def _unknown(self, text: str) -> dict[str, tuple[str, ...]]:
         """Words of a query that no document has, and words that are spelt like them."""
         term_of = self._index_analysis.term_of()
         words = dict.fromkeys(chain.from_iterable(self._index_analysis.words(text)))
-        terms = {word: term for word in words if (term := term_of(word)) is not None}
+        terms = {word: term for word in words if (term := term_of(word)) and self._terms(word)}
         with self.store.kind.trusting(self.store.opened.folder):
             known = self.store.terms.find(terms.values())
             unknown = [word for word, term in terms.items() if term not in known]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from docboltz.answers import ExpectedWord, Hit, title_of
+from docboltz.answers import ExpectedWord, Hit, Hits, title_of
 from docboltz.errors import require
 from docboltz.explanations import (
     Contribution,
@@ -120,10 +119,9 @@ class Explaining(TopicVerbs):
 
     def reasons(self, text: str, hits: Sequence[Hit], *, by: By = "both") -> list[Reasons]:
         """Why each of the hits of `search(text, by=by)` is one, in parts of its score."""
-        (question,) = self._questions([parse(text, self.store.columns)])
-        # Where no document has its phrases, the search did without them.
-        if not all(phrase.is_in(hit.text) for phrase in question.phrases for hit in hits[:1]):
-            question = replace(question, phrases=())
+        query = parse(text, self.store.columns)
+        absent = hits.phrases if isinstance(hits, Hits) else ()  # the search did without them
+        (question,) = self._questions([query.without_phrases(absent)])
         return self._reasons(question, hits, by)
 
     def similar_reasons(self, id: str, hits: Sequence[Hit], *, by: By = "both") -> list[Reasons]:

@@ -66,7 +66,7 @@ def stored(
         some = given[begin : begin + block]
         writer.append(range(end + begin, end + begin + len(some)), some, words_of(some))
     writer.finish()
-    return StoredDocuments(folder)
+    return StoredDocuments(folder, 100)
 
 
 @pytest.fixture(autouse=True)
@@ -113,7 +113,8 @@ def test_filters_are_those_of_plain_python(
         )
 
     wanted = Filter(tuple(labels), *span, tuple(kept.items()))
-    found = stored(tmp_path, given).wanted(wanted)
+    documents = stored(tmp_path, given)
+    found = documents.wanted(wanted)
     assert found.tolist() == [row for row, document in enumerate(given) if lets(document)]
 
 
@@ -179,7 +180,7 @@ def test_other_things_than_documents_are_refused(
     stored(tmp_path, [Document("a", "text", ("x",), "2013")])
     with closing(sqlite3.connect(tmp_path / DOCUMENTS, isolation_level=None)) as connection:
         connection.execute(f"UPDATE documents SET {column} = ?", (value,))
-    documents = StoredDocuments(tmp_path)
+    documents = StoredDocuments(tmp_path, 100)
     with pytest.raises((ValueError, LookupError, TypeError)):
         print(documents.take(np.array([0])), documents.labels_and_dates(), documents.words(None))
 

@@ -178,7 +178,7 @@ def test_sizes_of_answers(place: Place) -> None:
     assert store.search(questions(3), 99).rows.shape == (3, 5)
     assert store.search([], 3).rows.shape == (0, 3)
     for k in (0, -1, 2.0, True):
-        with pytest.raises(InvalidParameter, match="'k' parameter"):
+        with pytest.raises(InvalidParameter, match="'n' parameter"):
             store.search(questions(1), k)  # type: ignore[arg-type]
     with pytest.raises(InvalidParameter, match="'both' or 'features' or 'words'"):
         store.search(questions(1), 3, "letters")  # type: ignore[arg-type]

@@ -383,3 +383,33 @@ def test_a_store_of_files_grows_to_the_bytes_of_one_pass(place: Place, tmp_path:
     for name in (FEATURES, CODES, LENGTHS, KEYS, DF):
         mine, whole = (data_file(each.folder, name).read_bytes() for each in (grown, place))
         assert mine == whole
+
+
+def test_pages_that_lead_in_circles_are_refused(place: Place) -> None:
+    """Seven pages each of which names the next 400 times: 400⁷ rows in a file of 60 kB."""
+    file = data_file(place.folder, DOCUMENTS)
+    with closing(sqlite3.connect(file)) as connection:
+        select = "SELECT rootpage FROM sqlite_master WHERE name = 'documents'"
+        ((root,),) = connection.execute(select)
+        ((size,),) = connection.execute("PRAGMA page_size")
+    data = bytearray(file.read_bytes())
+    data += data[(root - 1) * size : root * size]  # the leaf with the rows
+    for level in range(7):
+        child, page = (len(data) // size).to_bytes(4, "big"), bytearray(size)
+        places = [size - 5 * (i + 1) for i in range(400)]
+        page[0], page[3:5] = 5, (400).to_bytes(2, "big")
+        page[5:7], page[8:12] = places[-1].to_bytes(2, "big"), child
+        for i, at in enumerate(places):
+            page[at : at + 5] = child + b"\1"
+            page[12 + 2 * i : 14 + 2 * i] = at.to_bytes(2, "big")
+        if level < 6:
+            data += page
+        else:
+            data[(root - 1) * size : root * size] = page
+    data[28:32] = (len(data) // size).to_bytes(4, "big")
+    file.write_bytes(data)
+    forge(place.folder / "store.json")
+    store = place.open()
+    for call in (store.labels_and_dates, store.presence, lambda: store.search([ask('"."')], 3)):
+        with pytest.raises(InvalidModelFile):
+            call()

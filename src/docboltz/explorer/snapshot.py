@@ -244,7 +244,7 @@ class Snapshot:
         """What the model makes of a text, where it lies and what lies near it."""
         found = self.model.explain(text)
         x, y = self.place(text) if found.known else (None, None)
-        hits = self.hits(self.model.search(text, limit)) if text.strip() else []
+        hits = self.hits(self.model.search_many([text], limit, operators=False)[0])
         return {**found.to_dict(), "x": x, "y": y, "hits": hits, "build": self.build}
 
     def document(self, id: str) -> dict[str, Any]:

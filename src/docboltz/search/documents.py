@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -15,8 +14,8 @@ from scipy.sparse import csr_array
 
 from docboltz.corpus.document import Document
 from docboltz.errors import InvalidCorpus
-from docboltz.search.query import Filter
-from docboltz.search.sqlite import SavedTables, close, create, writing
+from docboltz.search.query import Filter, is_text
+from docboltz.search.sqlite import SavedTables, close, create, remembered, writing
 from docboltz.search.vectors import Rows
 
 DOCUMENTS = "documents.sqlite"
@@ -37,12 +36,6 @@ FEW, KEPT_DOCUMENTS = 100, 4096
 """Documents that are read one by one, and remembered: the same ones are hits again and again."""
 END_OF_NUMBERS = 10**18
 """An id of more digits is no number that others could go on from."""
-SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-def is_text(value: object) -> bool:
-    """Tell whether it is a string UTF-8 can write; a file's name may hold half a surrogate pair."""
-    return isinstance(value, str) and (value.isascii() or not SURROGATE.search(value))
 
 
 def next_number(ids: Iterable[str], least: int = 0) -> int:
@@ -126,10 +119,11 @@ def same_id(id: str) -> InvalidCorpus:
 class StoredDocuments:
     """Reads documents by key. Whatever the file holds: an answer, LookupError or ValueError."""
 
-    def __init__(self, folder: Path) -> None:
-        self._tables = SavedTables(folder / DOCUMENTS, SCHEMA)
-        self.wanted = lru_cache(KEPT_FILTERS)(self._wanted)
-        self._document = lru_cache(KEPT_DOCUMENTS)(self._read)
+    def __init__(self, folder: Path, n: int) -> None:
+        """Of n documents."""
+        self._tables, self._n = SavedTables(folder / DOCUMENTS, SCHEMA), n
+        self.wanted = remembered(self._wanted, KEPT_FILTERS)
+        self._document = remembered(self._read, KEPT_DOCUMENTS)
 
     def take(self, keys: Rows) -> list[Document]:
         """The documents of these keys, in their order."""
@@ -148,14 +142,15 @@ class StoredDocuments:
     def words(self, keys: Rows | None) -> list[NDArray[np.uint32]]:
         """The model's words that each document has; None for all documents, in order."""
         if keys is None:
-            every = self._tables.rows("SELECT words FROM documents ORDER BY key")
+            every = self._tables.rows("SELECT words FROM documents ORDER BY key", most=self._n)
             return [np.frombuffer(own, "<u4") for (own,) in every]
         found = dict(self._select("key, words", "key", keys.tolist()))
         return [np.frombuffer(found[key], "<u4") for key in keys.tolist()]
 
     def labels_and_dates(self) -> tuple[list[tuple[str, ...]], list[str]]:
         """The labels and the date of every document, in the order of the keys."""
-        found = list(self._tables.rows("SELECT labels, date FROM documents ORDER BY key"))
+        select = "SELECT labels, date FROM documents ORDER BY key"
+        found = list(self._tables.rows(select, most=self._n))
         return [_labels(labels) for labels, _ in found], [_text(date) for _, date in found]
 
     def keys_of(self, ids: Iterable[str]) -> Rows:
@@ -165,18 +160,19 @@ class StoredDocuments:
 
     def texts(self) -> Iterator[tuple[Any, ...]]:
         """Key of every document, and its title and text."""
-        return self._tables.rows("SELECT key, title || char(10) || text FROM documents")
+        select = "SELECT key, title || char(10) || text FROM documents"
+        return self._tables.rows(select, most=self._n)
 
     def some_labels(self) -> list[str]:
         """A few labels that documents have."""
-        found = self._tables.rows("SELECT DISTINCT label FROM labels LIMIT 5")
-        return [_text(label) for (label,) in found]
+        found = self._tables.rows("SELECT label FROM labels LIMIT 1000")
+        return list(dict.fromkeys(_text(label) for (label,) in found))[:5]
 
     def _wanted(self, wanted: Filter) -> Rows:
         """Keys of the documents that a filter lets through, in order."""
         condition, values = _condition(wanted)
         select = f"SELECT key FROM documents WHERE {condition} ORDER BY key"
-        return np.array([key for (key,) in self._tables.rows(select, values)], np.int64)
+        return np.array([key for (key,) in self._tables.rows(select, values, self._n)], np.int64)
 
     def _select(self, fields: str, by: str, values: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
         """Fields of the documents that have one of the values, some at a time."""

@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +34,10 @@ from docboltz.corpus.stored import mapped
 from docboltz.corpus.text import TextAnalysis
 from docboltz.errors import DocboltzError, InvalidModelFile, InvalidParameter, NoAnswer, require
 from docboltz.files import StrPath
-from docboltz.search.documents import is_text, same_id, seconds_of
-from docboltz.search.query import Filter, Phrase
+from docboltz.search.documents import same_id, seconds_of
+from docboltz.search.query import Filter, Phrase, is_text
 from docboltz.search.score import By, Matches
+from docboltz.search.sqlite import remembered
 from docboltz.search.store import (
     CANDIDATES,
     CHECKED_BYTES,
@@ -189,7 +190,7 @@ class MilvusStore(Store):
 
     def __init__(self, opened: Opened) -> None:
         """Map the files of a checked manifest."""
-        self.opened, self._rows_with = opened, lru_cache(KEPT_PHRASES)(self._find_phrase)
+        self.opened, self._rows_with = opened, remembered(self._find_phrase, KEPT_PHRASES)
         with MILVUS.trusting(opened.folder):
             self.about = typed(Named, opened.content, MILVUS.manifest)
             self._take_keys(mapped(opened.file(KEYS), "<i8"))

@@ -25,13 +25,19 @@ import numpy as np
 
 from docboltz.corpus.dates import DateReading
 from docboltz.corpus.text import is_spaceless
-from docboltz.errors import require
+from docboltz.errors import NoAnswer, require
 
 LONGEST = 300
 """Characters of a query in which operators are looked for."""
+SURROGATE = re.compile("[\ud800-\udfff]")
 NO_DATE = np.iinfo(np.int64).min
 _PART = re.compile(r'(?<!\S)(-?)(?:([^\s":-][^\s":]*):)?(?:"([^"]+)"(?!\w)|(\S+))')
 _QUOTES = str.maketrans("“”„", '"""')
+
+
+def is_text(value: object) -> bool:
+    """Tell whether it is a string UTF-8 can write; a file's name may hold half a surrogate pair."""
+    return isinstance(value, str) and (value.isascii() or not SURROGATE.search(value))
 
 
 @dataclass(frozen=True)
@@ -52,7 +58,7 @@ class Filter:
     """Names of kept columns and the value in each."""
 
     def __post_init__(self) -> None:
-        listed = not isinstance(self.labels, str) and all(isinstance(x, str) for x in self.labels)
+        listed = not isinstance(self.labels, str) and all(map(is_text, self.labels))
         require(listed, "TextModel.search", "label", "a label or several", self.labels)
         object.__setattr__(self, "labels", tuple(self.labels))
         for name in ("since", "until"):
@@ -65,8 +71,8 @@ class Filter:
         expected = f"a date no later than {self.until}, where the range ends"
         require(begin < end, "TextModel.search", "since", expected, self.since)
         for pair in self.columns:
-            named = all(isinstance(x, str) for x in pair) and '"' not in pair[0]
-            expected = "a value, a string, for each name of a column"
+            named = all(map(is_text, pair)) and '"' not in pair[0]
+            expected = "names of columns, without quotes, and a string for each"
             require(named, "TextModel.search", "where", expected, dict(self.columns))
 
     def __bool__(self) -> bool:
@@ -108,6 +114,10 @@ class Query:
     """Words and phrases that must not."""
     wanted: Filter = ANY
 
+    def without_phrases(self, absent: Collection[str]) -> Query:
+        """The same, but for some phrases, whose words are still asked for."""
+        return replace(self, phrases=tuple(each for each in self.phrases if each not in absent))
+
 
 def parse(text: str, columns: Collection[str] = (), wanted: Filter = ANY) -> Query:
     """Take a query apart; its filter is added to the one that is `wanted`.
@@ -128,6 +138,8 @@ def parse(text: str, columns: Collection[str] = (), wanted: Filter = ANY) -> Que
         minus, name, phrase, word = match.groups()
         value = phrase or word
         field = name.lower() if name else ""
+        if minus and (field in ("label", "since", "until") or name in columns):
+            raise NoAnswer(f"Filters cannot be excluded: {match[0]}.")
         if minus and (phrase.strip() if phrase else any(map(str.isalnum, value))):
             without.append(f"{name}:{value}" if name else value)
         elif field == "label":
@@ -149,8 +161,8 @@ def parse(text: str, columns: Collection[str] = (), wanted: Filter = ANY) -> Que
 class Phrase:
     """Words that stand side by side in a text, with the punctuation between them.
 
-    >>> Phrase("refs #420", ("ref", "420")).is_in("Refs  #420: fixed."),
-    (True,)
+    >>> Phrase("refs #420", ("ref", "420")).is_in("Refs  #420: fixed.")
+    True
     """
 
     text: str
@@ -158,20 +170,23 @@ class Phrase:
     """What its words are in the word index."""
     literal: bool = True
     """Whether it must stand in the text as it is; else its terms are enough, if it has any."""
+    turkish: bool = False
+    """Whether I is the capital of ı, and İ that of i."""
 
     def is_in(self, text: str) -> bool:
         """Tell whether it stands in a text: whole words, any case, any white space."""
-        return self._pattern.search(_plain(text)) is not None
+        return self._pattern.search(self._plain(text)) is not None
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
-        words = _plain(self.text).split()
+        words = self._plain(self.text).split()
         inner = r"\s+".join(map(re.escape, words))
         begin, end = words[0][0], words[-1][-1]
         before = r"(?<!\w)" if begin.isalnum() and not is_spaceless(begin) else ""
         after = r"(?!\w)" if end.isalnum() and not is_spaceless(end) else ""
         return re.compile(before + inner + after)
 
-
-def _plain(text: str) -> str:
-    return (text if text.isascii() else unicodedata.normalize("NFKC", text)).casefold()
+    def _plain(self, text: str) -> str:
+        if self.turkish:
+            text = text.replace("İ", "i").replace("I", "ı")
+        return (text if text.isascii() else unicodedata.normalize("NFKC", text)).casefold()

@@ -7,7 +7,8 @@ share of the query's words that the model does not know,
     score = (f + (.1 + u + .8 c⁴) b) / (1 + .1 + u + .8)
 
 c⁴ is near 1 for a document that has all words and falls quickly: such documents come first, and
-the others are ordered by what they are about. What the model does not know is left to words. 1 is a
+the others are ordered by what they are about. What the model does not know is left to words; where
+it knows nothing, f is left out of both sums. Words that no document has do not count in c. 1 is a
 document that is just what was asked for. Constants were chosen on validation queries of all
 development collections, from two random words to whole documents: benchmarks/search.py and
 docs/lab/search.md.

@@ -6,12 +6,18 @@ import errno
 import os
 import shutil
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+from weakref import WeakMethod
 
 from docboltz.errors import DocboltzError, InvalidModelFile
+
+Remembered = TypeVar("Remembered")
+MOST_ROWS = 10_000
+"""Of a statement, unless it says otherwise."""
 
 
 def create(file: Path, schema: Sequence[str], old: Path | None = None) -> sqlite3.Connection:
@@ -68,9 +74,33 @@ class SavedTables:
         if [sql for (sql,) in found] != list(schema):
             raise ValueError(f"{file.name} holds other tables")
 
-    def rows(self, statement: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
-        """What a statement selects, row by row."""
+    def rows(
+        self, statement: str, values: Sequence[Any] = (), most: int = MOST_ROWS
+    ) -> Iterator[tuple[Any, ...]]:
+        """What a statement selects, row by row.
+
+        More than `most` rows, or much more work than they need, is an error: pages of a file may
+        lead in circles.
+        """
+        left = iter(range(100 + most // 1000))
         try:
-            yield from self._connection.execute(statement, values)
+            self._connection.set_progress_handler(lambda: next(left, None) is None, 1_000_000)
+            for n, row in enumerate(self._connection.execute(statement, values)):
+                if n >= most:
+                    raise ValueError(f"{self._name} holds more than {most:,} rows")
+                yield row
         except sqlite3.Error as error:
             raise ValueError(f"{self._name} cannot be read: {error}") from error
+
+
+def remembered(method: Callable[..., Remembered], n: int) -> Callable[..., Remembered]:
+    """A method that remembers n answers. Its object is freed as if it did not, and its files."""
+    weak = WeakMethod(method)
+
+    def answer(*given: Any) -> Remembered:
+        own = weak()
+        assert own is not None
+        found: Remembered = own(*given)
+        return found
+
+    return lru_cache(n)(answer)

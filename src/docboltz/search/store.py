@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property, lru_cache, reduce
+from functools import cached_property, reduce
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -31,7 +31,6 @@ from docboltz.errors import (
     require_count,
 )
 from docboltz.files import StrPath
-from docboltz.search import vectors as best_of
 from docboltz.search.documents import (
     DOCUMENTS,
     END_OF_NUMBERS,
@@ -41,13 +40,18 @@ from docboltz.search.documents import (
 )
 from docboltz.search.query import ANY, Filter, Phrase
 from docboltz.search.score import WAYS, By, Matches, Weights
+from docboltz.search.sqlite import remembered
 from docboltz.search.vectors import (
     Best,
     Codes,
     Floats,
     Rows,
     Scores,
+    candidates,
     codes_of,
+    cosines,
+    likely,
+    products,
     unit_vectors,
 )
 from docboltz.search.words import DF, K1, TERMS, B, Terms, WordWriter, idf_of
@@ -74,7 +78,8 @@ CHECKED_BYTES = 1 << 20
 """Files up to that size are compared with their SHA-256 when a store is opened: some ten
 milliseconds at most, for all of them. Of larger ones the structure is checked."""
 SCORES_AT_ONCE = 1 << 22
-ROWS_AT_ONCE = 16_384
+AT_ONCE = 16_384
+"""Documents that are read or copied at once."""
 MOST_KEYS = 1 << 32
 """What four bytes of a posting can tell apart."""
 KEPT_PHRASES = 64
@@ -251,8 +256,8 @@ class Store(ABC):
         whose score is not above 0 is no hit. An answer has the same bits in any batch and on any
         number of threads.
         """
-        require_count(k, "Store.search", "k")
-        require(by in WAYS, "Store.search", "by", " or ".join(map(repr, WAYS)), by)
+        require_count(k, "TextModel.search", "n")
+        require(by in WAYS, "TextModel.search", "by", " or ".join(map(repr, WAYS)), by)
         best = Best.none(len(questions), min(k, len(self)))
         with self.kind.trusting(self.opened.folder):
             for i, found in enumerate(self._found(questions, best.rows.shape[1], by)):
@@ -304,8 +309,8 @@ class SearchStore(Store):
             self._codes: Codes = mapped(folder / CODES, "<u8").reshape(n, -(-F // 64))
             self.lengths: NDArray[np.uint32] = mapped(folder / LENGTHS, "<u4").reshape(n)
             self._take_keys(mapped(folder / KEYS, "<i8"))
-            self.terms, self._stored = Terms(folder), StoredDocuments(folder)
-        self._rows_with = lru_cache(KEPT_PHRASES)(self._find_phrase)
+            self.terms, self._stored = Terms(folder), StoredDocuments(folder, n)
+        self._rows_with = remembered(self._find_phrase, KEPT_PHRASES)
         self.is_exact = n <= EXACT_DOCUMENTS
 
     @classmethod
@@ -388,7 +393,7 @@ class SearchStore(Store):
             vectors = vectors.astype(np.float32)
             rough = np.zeros((len(some), len(self)), np.float32)
             if vectors.any() and self.is_exact:
-                rough = best_of.products(vectors, self._features)
+                rough = products(vectors, self._features)
             for question, scores in zip(some, rough, strict=True):
                 words = self._matches(question).scores(question.weights(by))
                 scores[words[0]] += words[1]
@@ -406,18 +411,18 @@ class SearchStore(Store):
     ) -> Found:
         """The documents that may be among the k best, by rough scores of all."""
         if not weight:
-            rows = words[0][best_of.candidates(rough[words[0]], k, 0)]
+            rows = words[0][candidates(rough[words[0]], k, 0)]
         elif self.is_exact:
-            rows = best_of.candidates(rough, k, self.about.n_features)
+            rows = candidates(rough, k, self.about.n_features)
         else:
             n = max(CANDIDATES, 4 * k)
-            rows = best_of.likely(self._codes, question.vector, n, weight, rough)
+            rows = likely(self._codes, question.vector, n, weight, rough)
         if np.count_nonzero(rough > 0) < k:  # those that have a word are hits all the same
             rows = np.union1d(rows, words[0])
         rows = rows[~np.isneginf(rough[rows])]
         features, of_words = np.zeros(len(rows)), np.zeros(len(rows))
         if weight:
-            features = best_of.cosines(self._features, question.vector, rows)
+            features = cosines(self._features, question.vector, rows)
         _, here, there = np.intersect1d(rows, words[0], assume_unique=True, return_indices=True)
         of_words[here] = words[1][there]
         return rows, weight * features, of_words
@@ -471,8 +476,9 @@ class SearchStore(Store):
             return self._rows(np.array(found, np.int64))[0]
         rows = reduce(np.intersect1d, (self._postings(n)[0] for n, _ in known.values()))
         if phrase.literal:
-            texts = zip(rows.tolist(), self._stored.take(self.keys[rows]), strict=True)
-            rows = np.array([row for row, each in texts if phrase.is_in(each.searched)], np.int64)
+            parts = [rows[begin : begin + AT_ONCE] for begin in range(0, len(rows), AT_ONCE)]
+            has = [phrase.is_in(d.searched) for own in parts for d in self.documents(own)]
+            rows = rows[np.array(has, bool)]
         return rows
 
 
@@ -502,13 +508,17 @@ class StoreWriter(ExitStack):
             )
             return
         self._documents = DocumentWriter(folder, old.opened.file(DOCUMENTS))
-        self._words = WordWriter(folder, analysis, old.terms)
-        for begin in range(0, len(dropped), ROWS_AT_ONCE):
-            some = dropped[begin : begin + ROWS_AT_ONCE]
-            self._words.count([each.searched for each in old.documents(some)], -1)
+        anew = about.end > 2 * len(old)  # most postings are of documents that are gone
+        self._words = WordWriter(folder, analysis, None if anew else old.terms)
+        for begin in range(0, 0 if anew else len(dropped), AT_ONCE):
+            gone = old.documents(dropped[begin : begin + AT_ONCE])
+            self._words.count([each.searched for each in gone], -1)
         self._documents.delete(old.keys[dropped].tolist())
-        for begin in range(0, len(old), ROWS_AT_ONCE):
-            rows = np.setdiff1d(np.arange(begin, min(begin + ROWS_AT_ONCE, len(old))), dropped)
+        for begin in range(0, len(old), AT_ONCE):
+            rows = np.setdiff1d(np.arange(begin, min(begin + AT_ONCE, len(old))), dropped)
+            if anew and len(rows):
+                texts = [each.searched for each in old.documents(rows)]
+                self._words.append(old.keys[rows], texts)
             self._add(old.features[rows], old.lengths[rows], old.keys[rows])
         self.about = replace(about, n_documents=len(old) - len(dropped))
 

@@ -23,7 +23,7 @@ Codes = NDArray[np.uint64]
 # of them and is too small for threads. For 20,000 rows of 128 and 8 queries on two busy cores that
 # took 2 ms where the product of matrices took 3 ms on one thread and 14 ms on two.
 FEW_QUERIES, FEW_NUMBERS, NUMBERS_AT_ONCE = 16, 1 << 23, 1 << 18
-ROWS_AT_ONCE = 8192  # in float64: equal documents may bring all rows there
+EXACT_AT_ONCE = 8192  # in float64: equal documents may bring all rows there
 CODES_AT_ONCE = 1 << 15  # whose distances stay in a core's own cache
 
 
@@ -138,8 +138,8 @@ def cosines(X: Floats, query: Floats, rows: Rows) -> Scores:
     Products of two float32 are exact in float64, and all rows are summed alike.
     """
     found, exact = np.zeros(len(rows)), query.astype(np.float64)
-    for begin in range(0, len(rows), ROWS_AT_ONCE):
-        part = slice(begin, begin + ROWS_AT_ONCE)
+    for begin in range(0, len(rows), EXACT_AT_ONCE):
+        part = slice(begin, begin + EXACT_AT_ONCE)
         found[part] = (X[rows[part]] * exact).sum(1)
     if not (np.abs(found) < 1.001).all():
         raise ValueError("its features are not unit vectors")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from scipy.sparse import csr_array
 from docboltz.corpus.chunks import ChunkCounter
 from docboltz.corpus.stored import mapped
 from docboltz.corpus.text import TextAnalysis
-from docboltz.search.sqlite import SavedTables, close, create, writing
+from docboltz.search.sqlite import SavedTables, close, create, remembered, writing
 
 TERMS, DF = "terms.sqlite", "df.i8"
 SCHEMA = (
@@ -134,7 +133,7 @@ class Terms:
         ((n,),) = self._tables.rows("SELECT coalesce(max(number), -1) + 1 FROM terms")
         if n != len(self.df):
             raise ValueError(f"{TERMS} has other terms than {DF}")
-        self.suggest = lru_cache(KEPT_SUGGESTIONS)(self._suggest)
+        self.suggest = remembered(self._suggest, KEPT_SUGGESTIONS)
 
     def numbers(self, terms: Iterable[str]) -> dict[str, tuple[int, str]]:
         """Number and form of those terms that are, or were, in a document."""
@@ -170,7 +169,8 @@ class Terms:
         """Words of the documents that are spelt nearly like one that none has, likeliest first."""
         most = 1 if len(word) < 5 else 2
         select = "SELECT number, form FROM terms WHERE length(form) BETWEEN ? AND ?"
-        found = self._tables.rows(select, (len(word) - most, len(word) + most))
+        lengths = len(word) - most, len(word) + most
+        found = self._tables.rows(select, lengths, len(self.df))
         # What comes after a NUL SQLite does not count.
         near = {n: form for n, form in found if abs(len(str(form)) - len(word)) <= most}
         numbers = np.array([number for number in near if self.df[number] > 0], np.int64)

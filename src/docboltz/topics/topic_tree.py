@@ -15,7 +15,7 @@ from docboltz.answers import Topic, Topics
 from docboltz.bundles import Bundle
 from docboltz.errors import InvalidParameter, is_whole, require
 from docboltz.files import StrPath
-from docboltz.search.documents import is_text
+from docboltz.search.query import is_text
 from docboltz.settings import strings, typed
 from docboltz.storage import PARAMETERS, Arrays, load_model, save_model
 from docboltz.topics.description import Collection, Node, describe, name_words

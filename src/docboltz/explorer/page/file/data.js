@@ -80,10 +80,12 @@ export class Data {
   /** The answer to a query. */
   search(q, limit, reasons) {
     const query = parse(q, this.content.columns, this.content.limits.query);
-    const question = this.question(query);
-    let hits = this.hits(question, limit, reasons);
-    const phrases = hits.length ? [] : query.phrases;
-    if (phrases.length) hits = this.hits({ ...question, allowed: this.allowed({ ...query, phrases: [] }) }, limit, reasons);
+    let hits = this.hits(this.question(query), limit, reasons);
+    const phrases = hits.length ? [] : query.phrases.filter((phrase) => !this.rowsWith(phrase).length);
+    if (phrases.length) {
+      const others = query.phrases.filter((phrase) => !phrases.includes(phrase));
+      hits = this.hits(this.question({ ...query, phrases: others }), limit, reasons);
+    }
     const found = { hits, phrases, ...this.unknown(query.text) };
     if (hits.length) return found;
     const why = q.trim() ? "No document answers this." : "There is no word to search for.";
@@ -95,7 +97,7 @@ export class Data {
     const terms = this.collection.terms(row, this.words.forms.length);
     const question = {
       vector: this.collection.vectorOf(row),
-      unknown: unknownShare(this.collection.document(row).counts, terms),
+      unknown: this.unknownShare(this.collection.document(row), terms),
       terms: [...terms.keys()],
       words: [...terms].map(([term, times]) => this.collection.askedTerm(term, this.words.forms[term], times)),
       allowed: (other) => other !== row,
@@ -109,7 +111,7 @@ export class Data {
   question(query) {
     const { columns, counts } = this.words.count(query.text);
     const times = new Map();
-    for (const [, term] of this.words.searched(query.text)) times.set(term, (times.get(term) ?? 0) + 1);
+    for (const term of this.termsOf(query.text)) times.set(term, (times.get(term) ?? 0) + 1);
     const words = [...times]
       .filter(([term]) => this.has(term))
       .map(([term, often]) => this.collection.askedTerm(term, this.words.forms[term], often));
@@ -120,7 +122,7 @@ export class Data {
       words.push(this.collection.asked(phrase, rows, new Uint8Array(rows.length).fill(1)));
     }
     const vector = this.collection.vector(columns, counts);
-    const unknown = unknownShare(counts, times);
+    const unknown = this.unknownShare({ columns, counts }, times);
     return { vector, unknown, terms: [...times.keys()], words, allowed: this.allowed(asked) };
   }
 
@@ -141,7 +143,7 @@ export class Data {
       const own = new Set(this.rowsWith(phrase));
       mask.forEach((_, row) => own.has(row) || (mask[row] = 0));
     }
-    for (const phrase of without) for (const row of this.rowsWith(phrase, phrase.includes(" "))) mask[row] = 0;
+    for (const phrase of without) for (const row of this.rowsWith(phrase, this.termsOf(phrase).length !== 1)) mask[row] = 0;
     return (row) => mask[row] === 1;
   }
 
@@ -159,10 +161,22 @@ export class Data {
     return literal ? rows.filter(isIn) : rows;
   }
 
+  /** Share of the words of a text that the model does not know; some of its columns are pairs of words. */
+  unknownShare({ columns, counts }, terms) {
+    const known = counts.reduce((sum, n, i) => sum + (this.content.forms[columns[i]].includes(" ") ? 0 : n), 0);
+    const all = [...terms.values()].reduce((sum, n) => sum + n, 0);
+    return 1 - Math.min(known / Math.max(all, 1), 1);
+  }
+
   /** Terms of a phrase; scripts without spaces are searched by pairs of characters. */
   termsOf(phrase) {
+    return this.searched(phrase).map(([, term]) => term);
+  }
+
+  /** Words of a query and their terms. */
+  searched(text) {
     const whole = ([word]) => [...word].length > 1 || !this.words.spaceless.test(word);
-    return this.words.searched(phrase).filter(whole).map(([, term]) => term);
+    return this.words.searched(text).filter(whole);
   }
 
   /** Whether some document has a term. */
@@ -172,7 +186,7 @@ export class Data {
 
   /** Words of a query that no document has, and words that are spelt like them. */
   unknown(text) {
-    const unknown = [...new Set(this.words.searched(text).filter(([, term]) => !this.has(term)).map(([word]) => word))];
+    const unknown = [...new Set(this.searched(text).filter(([, term]) => !this.has(term)).map(([word]) => word))];
     const few = unknown.length <= this.content.limits.spelt;
     const others = (word) => (few && /^\p{L}+$/u.test(word) ? suggest(word, this.words.forms, this.arrays.df) : []);
     return { unknown, suggestions: Object.fromEntries(unknown.map((word) => [word, others(word)])) };
@@ -269,12 +283,6 @@ export class Data {
       }),
     };
   }
-}
-
-/** Share of a text's words that the model does not know: counts of those it does, and of all terms. */
-function unknownShare(counts, terms) {
-  const sum = (values) => values.reduce((total, value) => total + value, 0);
-  return 1 - Math.min(sum(counts) / Math.max(sum([...terms.values()]), 1), 1);
 }
 
 /** So many characters of a text that have most matches, and where these stand: `snapshot.py` does the same. */

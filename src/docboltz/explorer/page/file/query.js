@@ -17,7 +17,10 @@ export function parse(text, columns, longest) {
   for (const [whole, minus, name, phrase, word] of text.replace(/[“”„]/g, '"').matchAll(PART)) {
     const value = phrase ?? word;
     const field = name?.toLowerCase();
-    if (minus && /[\p{L}\p{N}]/u.test(value)) found.without.push(name ? `${name}:${value}` : value);
+    if (minus && (["label", "since", "until"].includes(field) || columns.includes(name))) {
+      throw Object.assign(new Error(`Filters cannot be excluded: ${whole}.`), { kind: "refused" });
+    }
+    if (minus && (phrase === undefined ? /[\p{L}\p{N}]/u.test(value) : phrase.trim())) found.without.push(name ? `${name}:${value}` : value);
     else if (field === "label") wanted.labels.push(value);
     else if (field === "since" || field === "until") wanted[field] = value;
     else if (columns.includes(name)) wanted.columns.push([name, value]);
