@@ -244,7 +244,7 @@ def test_filters_of_a_query_are_those_of_the_call(kept):
         ({"where": {"who": "zoe"}}, "No document has who 'zoe'"),
         ({"where": {"who": 7}}, "'where' parameter"),
         ({"where": {"who": ["ann"]}}, "'where' parameter"),
-        ({"where": {'w"': "ann"}}, "'where' parameter"),
+        ({"where": {'w"': "ann"}}, "No column 'w\"' was kept; kept: who"),
         ({"where": "who"}, "'where' parameter"),
         ({"label": 7}, "'label' parameter"),
         ({"label": [7]}, "'label' parameter"),
@@ -263,7 +263,7 @@ def test_filters_that_let_nothing_through_or_are_none(kept, how, said):
 def test_a_phrase_that_no_document_has_is_said_and_its_words_are_looked_for(kept):
     hits = kept.search('"needs bread"')
     assert hits.phrases == ("needs bread",)
-    assert 'No document has the phrase "needs bread". These have its words.' in str(hits)
+    assert 'No document has the phrase "needs bread". These are about its words.' in str(hits)
     assert kept.search('"bread needs"').phrases == ()
 
 

@@ -19,6 +19,8 @@ from docboltz.text_table import Columns, table_lines
 
 SHOWN_CHARACTERS = 200
 """Of a text, in a table."""
+MOST_NAMED = 10
+"""Words that no document has, in a remark."""
 LONGEST_TITLE = 100
 """Characters of a first line that stands for a title."""
 SHOWN_ID = 48
@@ -254,10 +256,12 @@ class Hits(Answer[Hit]):
         found = [f"Documents like: {self.like}"] if self.like else []
         found += [self.problem] if self.problem else []
         for phrase in self.phrases:
-            then = " These have its words." if self else ""
+            then = " These are about its words." if self else ""
             found.append(f'No document has the phrase "{phrase}".{then}')
         if self.suggestions:
-            found.append(f"No document has: {', '.join(self.suggestions)}.")
+            some, more = list(self.suggestions)[:MOST_NAMED], len(self.suggestions) - MOST_NAMED
+            rest = f" and {more:,} more" if more > 0 else ""
+            found.append(f"No document has: {', '.join(some)}{rest}.")
         others = dict.fromkeys(chain.from_iterable(self.suggestions.values()))
         if others:
             found[-1] += f" Did you mean: {', '.join(others)}?"

@@ -132,7 +132,7 @@ class Asking:
         require(listed, "TextModel.search_many", "texts", "a list of strings", texts)
         if not texts:
             return []
-        wanted = _filter(label, since, until, where)
+        wanted = _filter(label, since, until, where, self.store.columns)
         try:
             queries = [
                 parse(text, self.store.columns, wanted) if operators else Query(text, wanted=wanted)
@@ -171,7 +171,9 @@ class Asking:
         """Find the n documents most like one of the collection; as `search` finds them."""
         require_count(n, "TextModel.similar", "n")
         row = self.store.row_of(str(id))
-        question = replace(self._question_of(row), wanted=_filter(label, since, until, where))
+        question = replace(
+            self._question_of(row), wanted=_filter(label, since, until, where, self.store.columns)
+        )
         best = self.store.search([question], n, by)
         hits = self._hits(Best(*(part[0] for part in best)), question)
         (document,) = self.store.documents([row])
@@ -402,7 +404,11 @@ class Asking:
 
 
 def _filter(
-    label: str | Sequence[str], since: str, until: str, where: Mapping[str, str] | None
+    label: str | Sequence[str],
+    since: str,
+    until: str,
+    where: Mapping[str, str] | None,
+    kept: Sequence[str],
 ) -> Filter:
     listed = isinstance(label, Iterable)
     require(listed, "TextModel.search", "label", "a label or several", label)
@@ -410,6 +416,12 @@ def _filter(
     columns = {} if where is None else where
     expected = "a dictionary, of the names of columns and a value of each"
     require(isinstance(columns, Mapping), "TextModel.search", "where", expected, where)
+    for name in columns:
+        if name not in kept:
+            others = f"; kept: {', '.join(kept)}" if kept else ""
+            problem = f"No column {name!r} was kept{others}."
+            raise NoAnswer(problem, hint="{TextModel.read(keep=…)} names columns to keep.",
+                           settings=("TextModel.read(keep=…)",))  # fmt: skip
     return Filter(labels, since, until, tuple(columns.items()))
 
 

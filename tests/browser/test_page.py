@@ -378,7 +378,7 @@ def test_operators(server: Server, open_page: Open) -> None:
     assert all("author: me" in text for text in page.locator(".hit .about").all_inner_texts())
     page.locator("#query").fill('"rocket knight bread"')
     playwright.expect(page.locator(".remark")).to_have_text(
-        "No document has the phrase “rocket knight bread”. These have its words."
+        "No document has the phrase “rocket knight bread”. These are about its words."
     )
     assert page.locator(".hit").count() > 0
 

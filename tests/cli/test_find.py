@@ -132,7 +132,7 @@ def test_a_query_may_hold_operators(docboltz, model, query, ids):
 
 def test_a_phrase_that_no_document_has_is_said(docboltz, model):
     found = docboltz("search", model, '"goal easy"', "--by", "words", "--json")
-    assert found.err == 'No document has the phrase "goal easy". These have its words.\n'
+    assert found.err == 'No document has the phrase "goal easy". These are about its words.\n'
     assert found.json[0]["id"] == "sport-7"
     found = docboltz("search", model, '"goal cake" label:chess')
     assert "label 'chess'" in found.complaint

@@ -45,7 +45,8 @@ def search(model: Path, text: tuple[str, ...], top: int, json: bool, **how: Any)
     """Find the documents that answer a text best, by what they are about and the words they have.
 
     A query may hold "a phrase", -word for documents without it, label:name, since:2013, until:2014
-    and column:value. Put quotes around such a query.
+    and column:value. Put quotes around such a query, and --
+    before one that begins with a minus.
 
     Example:  docboltz search model "problems installing a graphics driver"
     """

@@ -47,7 +47,7 @@ function remarks(q, { unknown, suggestions, phrases, hits, message }) {
   if (spelt.length > 1) others.unshift([corrected, corrected]);
   const links = others.map(([text, query]) => link(format("search", null, { q: query }), {}, foreign(text)));
   const told = [
-    ...phrases.map((phrase) => ["No document has the phrase ", foreign(`“${phrase}”`), hits.length ? ". These have its words." : "."]),
+    ...phrases.map((phrase) => ["No document has the phrase ", foreign(`“${phrase}”`), hits.length ? ". These are about its words." : "."]),
     ...(unknown.length ? [["No document has: ", ...listed(unknown.map((word) => foreign(word))), "."]] : []),
     ...(links.length ? [["Did you mean: ", ...listed(links), "?"]] : []),
   ];

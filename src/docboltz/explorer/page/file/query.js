@@ -88,7 +88,7 @@ const plain = (text) =>
 
 /** What to know of a query beside its hits: `Hits.remarks` in docboltz/answers.py. */
 export function remarks({ unknown, suggestions, phrases, hits }) {
-  const more = hits.length ? " These have its words." : "";
+  const more = hits.length ? " These are about its words." : "";
   const found = phrases.map((phrase) => `No document has the phrase "${phrase}".${more}`);
   if (unknown.length) found.push(`No document has: ${unknown.join(", ")}.`);
   const others = [...new Set(Object.values(suggestions).flat())];
