@@ -65,11 +65,11 @@ def test_closed_and_full_streams_and_lost_homes_give_no_traceback(
 @pytest.mark.parametrize(
     "command",
     [
-        '(d search "$1" goal; echo $? >&2) | true',
-        '(d search "$1" goal --json; echo $? >&2) | true',
-        "(d --help; echo $? >&2) | true",
-        "(d search --help; echo $? >&2) | true",
-        "(d --version; echo $? >&2) | true",
+        '(sleep 1; d search "$1" goal; echo $? >&2) | true',
+        '(sleep 1; d search "$1" goal --json; echo $? >&2) | true',
+        "(sleep 1; d --help; echo $? >&2) | true",
+        "(sleep 1; d search --help; echo $? >&2) | true",
+        "(sleep 1; d --version; echo $? >&2) | true",
         "(seq 1000000; echo $? >&2) | true",
     ],
 )
