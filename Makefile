@@ -4,9 +4,12 @@ BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 DEV := .venv/.with-dev
 
-.PHONY: demo test check format docs fuzz faults audit clean
+.PHONY: demo paper test check format docs fuzz faults audit clean
 demo: .venv/.installed  ## train a model, show its topics, search with it
 	$(BIN)/docboltz demo
+
+paper: .venv/.with-lda  ## the paper's tables and figures, into results/; RCV1=folder for Reuters, ARGS=--quick on a CPU
+	$(BIN)/docboltz reproduce --out results $(if $(RCV1),--rcv1 $(RCV1)) $(ARGS)
 
 test: $(DEV)     ## every test, on all cores; ARGS="--slow" adds those that take minutes
 	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal $(ARGS)

@@ -74,6 +74,17 @@ def test_everything_is_labelled_legible_and_told_apart(kind, curves, lengths):
     assert len({line.get_marker() for line in lines}) == len(NAMES)
 
 
+def test_curves_stand_beside_each_other():
+    curves = {"AIS": ([5, 9], [1.0, 2.0]), "lower bound": ([5, 9], [2.0, 3.0])}
+    figure = plots.beside({"ORS": curves, "RS": curves}, x="D", y="nats")
+    assert [axes.get_title() for axes in figure.axes] == ["ORS", "RS"]
+    for axes in figure.axes:
+        for line, (name, (x, y)) in zip(axes.get_lines(), curves.items(), strict=True):
+            assert (line.get_label(), line.get_xdata().tolist()) == (name, x)
+            assert line.get_ydata().tolist() == y
+    assert min(text.get_fontsize() for text in letters(figure)) >= 9
+
+
 @pytest.mark.parametrize("suffix", [".png", ".svg"])
 def test_the_same_numbers_give_the_same_file(tmp_path, curves, suffix):
     paths = [tmp_path / f"{number}{suffix}" for number in range(2)]

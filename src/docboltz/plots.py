@@ -135,6 +135,28 @@ def by_length(curves: Mapping[str, ByLength], *, measure: str = "Average\nprecis
     return figure
 
 
+def beside(
+    panels: Mapping[str, Mapping[str, tuple[ArrayLike, ArrayLike]]],
+    *,
+    x: str,
+    y: str,
+    same_scale: bool = False,
+) -> Figure:
+    """Curves (x, y) by name in panels by title, side by side; all have the same names."""
+    figure = Figure((WIDTH * len(panels), HEIGHT), layout="constrained", facecolor="white")
+    every = np.atleast_1d(figure.subplots(1, len(panels), sharey=same_scale))
+    for axes, (title, curves) in zip(every, panels.items(), strict=True):
+        for number, (name, curve) in enumerate(curves.items()):
+            axes.plot(*curve, label=name, markevery=(number / 30, 0.1), **_style(number))
+        axes.set_title(title, fontsize=FONT_SIZE)
+        axes.set_xlabel(x)
+        axes.yaxis.set_major_locator(MaxNLocator(6, steps=ROUND))
+        _finish(axes)
+    every[0].set_ylabel(y)
+    _legend(figure, every[0])
+    return figure
+
+
 def topic_shares_figure(shares: Shares, names: Sequence[str]) -> Figure:
     """Shares of topics, of these names: by label a map, over time lines for those that change most.
 

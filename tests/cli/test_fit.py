@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from docboltz.cli.fit import likelihood_course
 from docboltz.cli.options import MOST_LATENT_WORDS as KNOWN_MOST
 from docboltz.cli.options import RECIPES as KNOWN_RECIPES
 from docboltz.corpus.decoding import looks_binary
@@ -393,3 +394,38 @@ def test_divergence_saves_the_last_good_state(docboltz, corpus, tmp_path, monkey
 def test_workers_are_those_of_a_cluster(docboltz, corpus, tmp_path):
     outcome = docboltz("fit", corpus, "--out", tmp_path / "model", "--workers", 2)
     assert outcome.complaint.endswith("Got 2 instead. Name the cluster: --ray local.\n")
+
+
+def test_a_density_tells_the_perplexity_of_documents_it_has_not_learned_from(docboltz, tmp_path):
+    many = [{**r, "id": f"{r['id']}/{n}"} for n in range(21) for r in records(ENGLISH)]
+    corpus = write_json_lines(tmp_path / "corpus.jsonl", many)
+    command = ("fit", corpus, "--recipe", "density", *SMALL)
+    said = docboltz(*command, "--out", tmp_path / "model").err
+    [line] = [line for line in said.splitlines() if line.startswith("Held-out perplexity")]
+    look = TextModel.open(tmp_path / "model").estimator.history_[-1]
+    perplexity = f"{np.exp(-look['held_out_log_likelihood']):,.0f}"
+    assert line == f"Held-out perplexity {perplexity} (10 documents that were not learned from)."
+    assert docboltz(*command, "--out", tmp_path / "quiet", "--quiet").err == ""
+    assert "perplexity" not in docboltz(*command, "--out", tmp_path / "json", "--json").err
+
+
+def looks_with(nats):
+    """History of fine-tuning with an estimate every 200 updates."""
+    return [
+        {"update": 200 * n, "held_out_log_likelihood": -value, "held_out_documents": 12}
+        for n, value in enumerate(nats, 1)
+    ]
+
+
+def test_the_course_of_the_perplexity_is_a_curve_with_a_hint():
+    assert likelihood_course([{"update": 100}]) is None
+    settled = likelihood_course(looks_with([7.0, 6.5, 6.2, 6.1, 6.1, 6.1, 6.1, 6.1, 6.1, 6.1]))
+    assert settled == (
+        "Held-out perplexity \u2588\u2584\u2582" + "\u2581" * 7 + " 1,097 \u2192 446 "
+        "(12 documents that were not learned from)."
+    )
+    falling = likelihood_course(looks_with([7.0, 6.9, 6.8, 6.7, 6.6, 6.5]))
+    assert falling.endswith(" It was still falling: more --updates would help.")
+    risen = likelihood_course(looks_with([7.0, 6.0, 6.1, 6.2, 6.3, 6.4]))
+    assert risen.endswith(" It was lowest after 400 updates: fewer --updates would do.")
+    assert len(likelihood_course(looks_with([7.0, 900.0]))) < 160

@@ -180,6 +180,9 @@ def test_perplexity_is_of_the_same_short_documents_with_words():
     some = [choose_to_predict(counts, Measures(predicted=3, longest=3)).toarray() for _ in range(2)]
     assert some[0].shape == (3, 2)
     assert np.array_equal(*some)
+    others = [choose_to_predict(counts, Measures(predicted=3, longest=3), i) for i in range(9)]
+    assert np.array_equal(others[0].toarray(), some[0])
+    assert len({other.toarray().tobytes() for other in others}) > 1
     few = Measures(predicted=9, longest=3, predicted_seed=1)
     assert set(choose_to_predict(counts, few).sum(axis=1)) == {1, 2, 3}
     assert choose_to_predict(counts[2:3], few).sum() == 18  # there are no others

@@ -32,6 +32,23 @@ def test_updates_are_those_of_each_phase_and_sweeps_of_lda():
     assert usual.finetuning == TRAININGS["full"].softmax["finetuning"]
 
 
+def test_a_shorter_recipe_has_fewer_updates_and_its_schedules_too():
+    usual, short = Settings(recipe="paper").training, Settings(recipe="paper", shorter=50).training
+    for phase in ("pretraining", "finetuning"):
+        one, other = usual.softmax[phase], short.softmax[phase]
+        counted = {"updates", "halve_after", "more_steps_every"}
+        for name, value in vars(one).items():
+            assert getattr(other, name) == (value / 50 if name in counted else value)
+    assert Settings(recipe="paper", shorter=10**9).training.softmax["pretraining"].updates == 1
+
+
+def test_the_paper_fine_tunes_models_with_latent_words_alone():
+    rs, ors = (MODELS[name].build(Settings(recipe="paper"), PLACE) for name in ("rs", "ors"))
+    assert rs.finetuning is None
+    assert ors.finetuning.chains == "data"
+    assert rs.pretraining == ors.pretraining
+
+
 def test_a_model_trained_for_density_is_trained_longer_than_others():
     usual, longer = (
         TRAININGS["full"].softmax["matching"],
@@ -70,6 +87,7 @@ def test_latent_words(given, expected):
         {"recipe": "slow"},
         {"updates": 0},
         {"seed": -1},
+        {"shorter": 0},
         {"latent_words": "some"},
         {"latent_words": "-N"},
     ],

@@ -10,7 +10,14 @@ from docboltz.errors import InvalidParameter
 from docboltz.evaluation.by_length import by_length
 from docboltz.evaluation.groups import GroupAgreement
 from docboltz.experiments.models import Settings
-from docboltz.experiments.record import Estimate, LengthCurve, Record, plain, read_records
+from docboltz.experiments.record import (
+    Estimate,
+    LengthCurve,
+    Record,
+    plain,
+    read_records,
+    wall_seconds,
+)
 from docboltz.experiments.topics import TopicMeasures
 from docboltz.experiments.trial import Measures, Trial
 
@@ -25,7 +32,7 @@ TOPICS = TopicMeasures(
     None,
     GroupAgreement(1, 0.9, 0.8, 4),
 )
-TRIAL = Trial("ors", Settings(latent_words=100), Measures(predicted=10), "20news-2000")
+TRIAL = Trial("ors", Settings(latent_words=100), Measures(predicted=10, draws=2), "20news-2000")
 
 
 def whole():
@@ -39,7 +46,7 @@ def test_a_record_survives_being_written(tmp_path):
 
 
 SHARES = {"mean_average_precision", "precision_at_10", "classification", "C", "halves_found"}
-SHARES |= {"mean_latent_words", "documents_per_second"}
+SHARES |= {"mean_latent_words", "documents_per_second", "began", "ended"}
 
 
 def accepts(given):
@@ -78,6 +85,7 @@ def test_only_fields_of_its_kind_take_a_value(value, fitting):
         (("status",), "perhaps"),
         (("by_length", "window"), None),
         (("perplexity", "method"), 3),
+        (("table1", "log_zeta", "d"), [0.5]),
         (("seconds", "training"), "long"),
         (("topics", "words"), [["sea", 3]]),
         (("topics", "agreement"), 0.9),
@@ -108,6 +116,13 @@ def test_a_file_of_another_trial_is_named(tmp_path):
     file.rename(file.with_name("x.json"))
     with pytest.raises(InvalidParameter, match=r"x\.json is not.*that of 20news-2000_ORS-M100"):
         read_records(tmp_path)
+
+
+def test_the_clock_stands_still_between_runs():
+    times = [(0, 10), (5, 20), (6, 7), (30, 31)]
+    some = [replace(whole(), began=float(a), ended=float(b)) for a, b in reversed(times)]
+    assert wall_seconds(some) == 20 + 1
+    assert wall_seconds([]) == 0
 
 
 def test_numbers_that_are_not_finite_are_none():

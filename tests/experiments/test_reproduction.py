@@ -49,21 +49,22 @@ def test_the_full_run_has_every_row_of_the_tables(dataset):
         assert (policy, 512, 0) not in found
     latent = {50, 100, CHOSEN_FOR_DENSITY[dataset]}
     of_table_1 = {"RS-density", *(f"ORS-M{m}-density" for m in latent)}
-    for_density = {key for key in found if "density" in key[0]}
-    assert for_density == {(v, 128, seed) for v in of_table_1 for seed in range(3)}
+    of_table_1 |= {"RS-paper", "ORS-M50-paper", "ORS-M100-paper"}
+    others = {key for key in found if key[0].endswith(("-density", "-paper"))}
+    assert others == {(v, 128, seed) for v in of_table_1 for seed in range(3)}
     assert {key for key in found if key[0] in ("Unigram", "TF-IDF")} == {
         ("Unigram", 0, 0),
         ("TF-IDF", 0, 0),
     }
-    for t in every:  # features of the paper's models come from one training, densities from another
-        predicted = t.for_density if t.info.softmax else t.units in (0, 128)
-        assert bool(t.measures.predicted) == predicted
-        assert t.measures.retrieval == t.measures.classification == (not t.for_density)
+    for t in every:  # features of the paper's models come from one training, Table 1 from others
+        predicted = t.variant in of_table_1 if t.info.softmax else t.units in (0, 128)
+        assert bool(t.measures.predicted) == bool(t.measures.draws) == predicted
+        assert t.measures.of_features == (t.variant not in of_table_1)
     assert {t.measures.predicted_seed for t in every} == {0}  # the same documents for every model
 
 
 def test_the_quick_run_is_one_of_each():
-    features = ["ORS-M100", "RS", "DocNADE"]
+    features = ["ORS-M100", "RS", "DocNADE", "RS-paper", "ORS-M50-paper", "ORS-M100-paper"]
     densities = ["RS-density", "ORS-M10-density", "ORS-M100-density", "ORS-M50-density"]
     others = ["ORS-M50", "LSI", "LDA", "TF-IDF", "Unigram"]
     assert [trial.variant for trial in ALL] == features + densities + others
@@ -99,22 +100,24 @@ def test_every_model_from_documents_to_report(tmp_path, sources, tiny):
     reproduce(tmp_path, sources, plan="quick", device="cpu", log=logged.append)
     records = read_records(tmp_path)
     assert {r.status for r in records.values()} == {"done"}, logged
-    assert "about 13 minutes" in logged[0]
+    assert "about 22 minutes" in logged[0]
+    assert f"{len(ALL)} trials took 0." in logged[-1]
     assert set(records) == {trial.name for trial in ALL}
     ors = records["20news-2000_ORS-M100_F128_seed0"]
     assert ors.mean_latent_words == ors.settings["latent_words"] == 100
-    assert (ors.perplexity, ors.bound) == (None, None)
+    assert (ors.perplexity, ors.table1) == (None, None)
     assert all("fewer than 128 units" in note for note in ors.notes), "60 documents are few"
-    density = records["20news-2000_ORS-M100-density_F128_seed0"]
-    assert density.bound.value >= density.perplexity.value > 1
-    assert density.bound.method == "bound"
-    assert density.perplexity.n_documents == 30
-    assert density.precision_at_10 is None
+    for purpose in ("density", "paper"):
+        found = records[f"20news-2000_ORS-M100-{purpose}_F128_seed0"]
+        assert found.table1.bound >= found.perplexity.value > 1
+        assert found.perplexity.n_documents == sum(found.table1.log_zeta.documents) == 30
+        assert found.precision_at_10 is None
+        assert not any("log ζ by ais" in note for note in found.notes)
     assert ors.n_parameters == 128 * 30 + 128 + 30
     assert 0 < ors.precision_at_10 <= 1
     page = write_report(tmp_path).read_text(encoding="utf-8")
     assert "reduced run" in page
-    for name in ("fig4-20news-2000-128", "fig5-20news-2000"):
+    for name in ("fig4-20news-2000-128", "fig5-20news-2000", "table1-20news-2000"):
         assert f"({name}.png)" in page
         assert (tmp_path / f"{name}.png").stat().st_size > 1000
         assert (tmp_path / f"{name}.svg").is_file()
@@ -125,6 +128,13 @@ def test_plans_do_not_mix(tmp_path, sources):
     write(tmp_path, [record(FULL.trials(1)[0])])
     with pytest.raises(InvalidParameter, match=r"holds trials of a full run.*another folder"):
         reproduce(tmp_path, sources, plan="quick", device="cpu")
+
+
+def test_a_plan_is_known_by_its_records_however_short(tmp_path):
+    for plan in (FULL, QUICK):
+        shorter = replace(plan, shorter=7).trials(1)
+        assert {t.settings.shorter for t in shorter} == {1, 7}
+        assert plan_of([record(trial) for trial in shorter], tmp_path) is plan
 
 
 def test_records_of_no_plan_are_refused(tmp_path):

@@ -18,6 +18,11 @@ from docboltz.experiments.trial import Measures, Trial
             "news_RS-density_F128_seed0",
             "RS, for density",
         ),
+        (
+            Trial("ors", Settings(latent_words=50, recipe="paper", shorter=9)),
+            "ORS-M50-paper_F128_seed0",
+            "ORS, M = 50, the paper's way",
+        ),
         (Trial("tfidf", Settings(recipe="quick"), dataset="news"), "news_TF-IDF", "TF-IDF"),
     ],
 )

@@ -99,7 +99,9 @@ class Drift:
     def tensors(self) -> dict[str, Tensor]:
         return {}
 
-    def watch(self, batch: Batch, update: int, generator: torch.Generator) -> dict[str, float]:
+    def watch(
+        self, batch: Batch, learnt: Parameters, update: int, generator: torch.Generator
+    ) -> dict[str, float]:
         return {"documents": len(batch.n)}
 
 

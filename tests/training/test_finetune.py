@@ -286,7 +286,7 @@ def test_states_travel_along_the_ladder_whatever_the_number_of_sweeps(sweeps: in
     documents, g = documents_of(counts), seeded()
     phase.begin(p, documents, g)
     batch = documents.pick(torch.arange(16))
-    phase.watch(batch, 0, g)
+    phase.watch(batch, p, 0, g)
     farthest = 0.0
     for update in range(24 // sweeps):
         phase.gradients(batch, phase.variant(update), g)

@@ -269,7 +269,7 @@ def test_a_look_shows_the_activity_of_both_sides() -> None:
     m = torch.full((5,), 2.0).double()
     batch = batch_of(counts, m)
     phase = begun(p, counts, more_steps_every=10, max_steps=3)
-    seen = phase.watch(batch, 11, seeded())
+    seen = phase.watch(batch, p, 11, seeded())
     data, model = contrast(p, batch, steps=2, generator=seeded())
     assert seen["data_activity"] == pytest.approx(fast_topic_mean(p, counts, m).mean().item())
     assert seen == {

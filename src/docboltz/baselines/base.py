@@ -15,6 +15,7 @@ from docboltz.errors import require_count
 from docboltz.estimator.density import Perplexity, measure_perplexity
 from docboltz.estimator.reading import ReadsCounts
 from docboltz.model.counts import SparseCounts
+from docboltz.sampling.annealing import to_numpy
 
 
 class MakesFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -66,8 +67,9 @@ class DocumentDensity(ReadsCounts):
         counts = self._fitted_counts(X, "perplexity")
         found = self._likelihood(counts, self._seed(random_state))
         owner = f"{type(self).__name__}.perplexity"
-        n = found.n.double()
-        return measure_perplexity(owner, found.value, n, method=found.method, error=found.error)
+        error = None if found.error is None else to_numpy(found.error)
+        log_p, n = to_numpy(found.value), to_numpy(found.n)
+        return measure_perplexity(owner, log_p, n, method=found.method, error=error)
 
     def _likelihood(self, counts: SparseCounts, seed: int) -> Likelihood:
         raise NotImplementedError

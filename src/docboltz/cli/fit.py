@@ -14,6 +14,42 @@ from docboltz.cli.options import flag, option
 from docboltz.cli.output import count_of, print_json, remark
 from docboltz.cli.reading import reads_corpus
 from docboltz.errors import FewDocumentsWarning
+from docboltz.text_table import sparkline
+
+NOTICEABLE = 0.02
+"""Nats per word, about the same share of the perplexity, by which a course is said to move."""
+
+
+def likelihood_course(history: list[dict[str, Any]]) -> str | None:
+    """How the perplexity of held-out documents went, or None where it was not followed.
+
+    >>> looks = [(100, -7.02), (200, -6.52), (300, -6.42), (400, -6.415), (500, -6.41)]
+    >>> names = ("update", "held_out_log_likelihood")
+    >>> numbers = {"phase": "Fine-tuning", "held_out_documents": 200}
+    >>> print(likelihood_course([dict(zip(names, look)) | numbers for look in looks]))
+    Held-out perplexity █▂▁▁▁ 1,119 → 608 (200 documents that were not learned from).
+    """
+    from docboltz.training.run import perplexity_of
+
+    looks = [look for look in history if "held_out_log_likelihood" in look]
+    if not looks:
+        return None
+    nats = [-look["held_out_log_likelihood"] for look in looks]
+    first, last = (f"{perplexity_of(-each):,.0f}" for each in (nats[0], nats[-1]))
+    curve = sparkline(each - min(nats) for each in nats)
+    course = f"{curve} {first} → {last}" if len(looks) > 1 else last
+    documents = count_of(looks[-1]["held_out_documents"], "document")
+    said = f"Held-out perplexity {course} ({documents} that were not learned from)."
+    end = looks[-1]["update"]
+    lowest = min(range(len(nats)), key=nats.__getitem__)
+    before = [each for each, look in zip(nats, looks, strict=True) if look["update"] <= 0.8 * end]
+    if nats[-1] - nats[lowest] > NOTICEABLE:
+        said += (
+            f" It was lowest after {looks[lowest]['update']:,} updates: fewer --updates would do."
+        )
+    elif before and before[-1] - nats[-1] > NOTICEABLE:
+        said += " It was still falling: more --updates would help."
+    return said
 
 
 @reads_corpus
@@ -98,6 +134,8 @@ def fit(
     sizes.append((model.tree.n_topics, "topic"))
     summary = ", ".join(count_of(*size) for size in sizes)
     remark(f"{summary}: saved to {out}", quiet=quiet or json)
+    if (course := likelihood_course(model.estimator.history_)) is not None:
+        remark(course, quiet=quiet or json)
     if (few := few_documents(n - model.n_wordless, units, "--units")) is not None:
         remark(few, quiet=quiet or json)
     remark(f'Try: docboltz topics {out}   docboltz search {out} "…"', quiet=quiet or json)

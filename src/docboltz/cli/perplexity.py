@@ -53,9 +53,12 @@ def perplexity(
 
     text_model = TextModel.open(model, device=device)
     read = text_model.read(**corpus)
-    rough = not text_model.estimator.has_density_
+    estimator = text_model.estimator
+    rough = not estimator.has_density_
     if rough:
-        remark(f"warning: {no_density(OptionNames(['recipe']))}", quiet=quiet)
+        from_data = estimator.finetuning_ is not None and estimator.matching_ is None
+        worth = no_density(OptionNames(["recipe"]), from_data=from_data)
+        remark(f"warning: {worth}", quiet=quiet)
         if not yes and not (sys.stdin.isatty() and click.confirm("Measure it all the same?")):
             raise InvalidParameter(
                 "Nothing was measured.",

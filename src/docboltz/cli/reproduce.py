@@ -15,6 +15,7 @@ from docboltz.cli.output import print_text, remark
 @click.command()
 @option("--out -o", "Folder for results; may hold some.", type=options.PATH, required=True)
 @flag("--quick", "A reduced run, minutes on a CPU, that says so.")
+@flag("--table-1", "Table 1 alone, reduced, in an hour or two on a CPU.")
 @option("--seeds", "Times each model is trained: 3, or 1 if quick.", type=click.IntRange(1, 1000))
 @option("--counts", "Folder with counted documents; no text is needed then.", type=options.PATH)
 @flag("--save-counts", "Only count: --out is a folder for --counts.")
@@ -24,12 +25,18 @@ from docboltz.cli.output import print_text, remark
 )
 @option("--part", "I/N: the I-th of N parts, for several machines.", "1/1")
 @option("--only", "Only trials whose name contains this.", "")
+@option(
+    "--shorter",
+    "Divide the updates of the models trained the paper's way by this: 1, 100 if quick.",
+    type=options.COUNT,
+)
 @flag("--report-only", "Run nothing, write the report anew.")
 @options.device
 @options.quiet
 def reproduce(
     out: Path,
     quick: bool,
+    table_1: bool,
     seeds: int | None,
     counts: Path | None,
     save_counts: bool,
@@ -65,7 +72,7 @@ def reproduce(
             run(
                 out,
                 Sources(counts, path, rcv1),
-                plan="quick" if quick else "full",
+                plan="quick" if quick else "table 1" if table_1 else "full",
                 n_seeds=seeds,
                 log=log,
                 **settings,

@@ -31,7 +31,7 @@ from docboltz.model.parameters import Parameters
 from docboltz.model.unigram import unigram_log_likelihood
 from docboltz.progress import progress_bar
 from docboltz.sampling.ais import anneal_temperatures
-from docboltz.sampling.annealing import LogPartition, anneal
+from docboltz.sampling.annealing import LogPartition, anneal, to_numpy
 
 FIRST_PARTICLES, MORE_PARTICLES = 128, 1024
 """Of each replica in a first run, and in a second one for lengths whose error is then too large."""
@@ -46,13 +46,20 @@ replicas outweighs all others it is 1, however far they are apart."""
 PartitionMethod = Literal["exact", "annealing", "ais"]
 
 
-def no_density(spelling: Spelling = PYTHON) -> str:
-    """What a likelihood is worth after training for features.
+def no_density(spelling: Spelling = PYTHON, *, from_data: bool = False) -> str:
+    """What a likelihood is worth after training for features, or with chains that begin at data.
 
     >>> no_density().partition("mean little. ")[2]
     "Fit with recipe='density' to have one."
     """
     density = spelling.setting("recipe='density'")
+    if from_data:
+        return (
+            "This model was trained the paper's way, with chains that begin at documents. Such "
+            "training leaves modes that hold most of the probability and that the paper's "
+            "annealed importance sampling does not find. The likelihoods given here count them, "
+            f"and are far worse than the paper's. Fit with {density} for a better density."
+        )
     return (
         "This model was trained for its features, as the recipes 'quick' and 'full' do, which "
         "makes no density worth the name: its likelihoods mean little. "
@@ -107,11 +114,11 @@ class Perplexity:
 
 def measure_perplexity(
     owner: str,
-    log_p: Tensor,
-    n: Tensor,
+    log_p: NDArray[np.float64],
+    n: NDArray[np.float64],
     *,
     method: str,
-    error: Tensor | None = None,
+    error: NDArray[np.float64] | None = None,
     partition: LogPartition | None = None,
 ) -> Perplexity:
     """exp(−mean of log p(v)/N) over the documents with words, and its errors.
@@ -119,23 +126,24 @@ def measure_perplexity(
     `error` is the standard error of each document's log p, `partition` the log ζ that is in it.
     """
     some = n > 0
-    if not bool(some.any()):
+    if not some.any():
         raise InvalidCounts(
             f"{owner} got {len(n)} document(s) without a single known word: there is nothing to "
             "predict."
         )
-    per_word = (log_p / n)[some]
-    L, value = len(per_word), math.exp(-float(per_word.mean()))
-    of_documents = float(per_word.std()) / math.sqrt(L) if L > 1 else math.nan
+    words = n[some]
+    per_word = log_p[some] / words
+    L, value = len(per_word), math.exp(-per_word.mean())
+    of_documents = per_word.std(ddof=1) / math.sqrt(L) if L > 1 else math.nan
     of_numerator = of_partition = 0.0
     if error is not None:
-        of_numerator = float((error / n)[some].square().sum().sqrt()) / L
-    if partition is not None and bool(partition.error.any()):
+        of_numerator = math.sqrt(((error[some] / words) ** 2).sum()) / L
+    if partition is not None and partition.error.any():
         # Errors of log ζ at different lengths go together: let each replica make its own mean.
-        means = (partition.replicas[:, some] / n[some]).mean(1)
-        of_partition = float(means.std()) / math.sqrt(len(means))
+        means = (partition.replicas[:, some] / words).mean(1)
+        of_partition = means.std(ddof=1) / math.sqrt(len(means))
     parts = of_documents, of_numerator, of_partition
-    whole, documents, units, zeta = (value * part for part in (math.hypot(*parts), *parts))
+    whole, documents, units, zeta = (float(value * x) for x in (math.hypot(*parts), *parts))
     return Perplexity(value, whole, documents, units, zeta, method, L, len(n) - L, partition)
 
 
@@ -159,15 +167,20 @@ class Density(Learns):
         lengths : N of one or more documents.
         method : "exact" (at most 20 units: sums over all their states), "annealing" (all lengths
             from one run of weighted particles), or "ais", the paper's way, for comparison: 128
-            chains and 1,000 temperatures for each length, which must be whole. By default exact
-            with at most 16 units, and annealing otherwise.
+            chains and 1,000 temperatures for each length, which is rounded. By default exact with
+            at most 16 units, and annealing otherwise.
         replicas, particles, sweeps : effort of annealing. By default there are 128 particles in
             each replica, and lengths where that leaves an error above a quarter of a nat get theirs
             from a second run with 1,024. Modes that particles miss are found by mean field and
             added.
         random_state : seed of the estimate; None for the model's.
 
-        Warns where the standard error is above half a nat: use more `particles` or `sweeps` there.
+        The result has a `lower_bound` that holds for certain, whatever the method: the sum over
+        states that were found. `value` is never below it, and `lacking` tells by how much the
+        method's own `estimate` was.
+
+        Warns where the lower bound proves an estimate wrong, and where the standard error is above
+        half a nat: use more `particles` or `sweeps` there.
         """
         n = self._lengths(lengths, "log_partition", "lengths")
         effort = {"replicas": replicas, "particles": particles, "sweeps": sweeps}
@@ -212,37 +225,51 @@ class Density(Learns):
         was trained for its features, by the recipes "quick" and "full".
         """
         n, found, partition = self._likelihood(X, "score_samples", method, random_state)[1:]
-        value = found.value - partition.value
-        return torch.where(n > 0, value, 0.0).cpu().numpy()
+        return np.where(n > 0, to_numpy(found.value) - partition.value, 0.0)
 
     def score(self, X: ArrayLike, y: object = None) -> float:
         """Mean over documents of log p(v) per word, in nats: larger is better."""
         return -math.log(self.perplexity(X).value)
 
     def perplexity(
-        self, X: ArrayLike, *, method: Method | None = None, random_state: Any = None
+        self,
+        X: ArrayLike,
+        *,
+        method: Method | None = None,
+        partition: PartitionMethod | None = None,
+        random_state: Any = None,
     ) -> Perplexity:
         """Perplexity per word as the paper defines it: each document counts once.
 
-        Parameters and warnings are those of `score_samples`. Documents without words are left out
-        and counted.
+        Parameters
+        ----------
+        X, method, random_state : as in `score_samples`, and so are the warnings.
+        partition : the `method` of `log_partition` that gives log ζ; by default the best there is.
+            "ais" is the paper's. Where its estimate is below the lower bound, the bound counts.
+
+        Documents without words are left out and counted.
         """
-        method, n, found, partition = self._likelihood(X, "perplexity", method, random_state)
-        owner, log_p = f"{type(self).__name__}.perplexity", found.value - partition.value
+        method, n, found, zeta = self._likelihood(X, "perplexity", method, random_state, partition)
+        owner, log_p = f"{type(self).__name__}.perplexity", to_numpy(found.value) - zeta.value
         return measure_perplexity(
-            owner, log_p, n, method=method, error=found.error, partition=partition
+            owner, log_p, n, method=method, error=to_numpy(found.error), partition=zeta
         )
 
     def unigram_perplexity(self, X: ArrayLike) -> float:
         """Perplexity of the same kind by the words' shares of the training documents alone."""
         counts = self._fitted_counts(X, "unigram_perplexity")
-        log_p = unigram_log_likelihood(counts, share(self.word_frequency_))
+        log_p = to_numpy(unigram_log_likelihood(counts, share(self.word_frequency_)))
         owner = f"{type(self).__name__}.unigram_perplexity"
-        return measure_perplexity(owner, log_p, counts.lengths.double(), method="exact").value
+        return measure_perplexity(owner, log_p, to_numpy(counts.lengths), method="exact").value
 
     def _likelihood(
-        self, X: ArrayLike, caller: str, method: Method | None, random_state: Any
-    ) -> tuple[Method, Tensor, Numerator, LogPartition]:
+        self,
+        X: ArrayLike,
+        caller: str,
+        method: Method | None,
+        random_state: Any,
+        partition: PartitionMethod | None = None,
+    ) -> tuple[Method, NDArray[np.float64], Numerator, LogPartition]:
         """The method, and N, numerator and log ζ of each document."""
         counts: SparseCounts = self._fitted_counts(X, caller)
         p = self._parameters()
@@ -251,21 +278,26 @@ class Density(Learns):
         owner = f"{type(self).__name__}.{caller}"
         if method is None:
             method = "exact" if p.n_topics <= FEW_UNITS else "importance"
-        _require_method(method, ("bound", "importance"), p.n_topics, owner)
+        _require_method(method, "method", ("bound", "importance"), p.n_topics, owner)
+        if partition is not None:
+            _require_method(partition, "partition", ("annealing", "ais"), p.n_topics, owner)
         seed = self._seed(random_state, owner)
         if not self.has_density_:
-            warn_user(no_density(), NoDensityWarning)
+            # Trained by maximum likelihood it was, if not with chains that make a density.
+            from_data = self.finetuning_ is not None and self.matching_ is None
+            warn_user(no_density(from_data=from_data), NoDensityWarning)
         lengths, where = torch.unique(n + m, return_inverse=True)
-        states = None
+        states = zeta = None
         if method == "exact":
             states = self._topic_states(p)
-            partition = LogPartition.exact(lengths, states.log_zeta(lengths))
+            if partition in (None, "exact"):
+                zeta = LogPartition.exact(lengths, states.log_zeta(lengths))
         generator = torch.Generator(p.W.device).manual_seed(seed)
         with progress_bar("Likelihood", "documents", shown=self.verbose) as show:
             found = numerator(p, counts, m, method, generator=generator, states=states, show=show)
-        if states is None:
-            partition = self._log_zeta(lengths, None, {}, owner, seed)
-        return method, n, found, partition.at(where)
+        if zeta is None:
+            zeta = self._log_zeta(lengths, partition, {}, owner, seed)
+        return method, to_numpy(n), found, zeta.at(where.cpu().numpy())
 
     def _log_zeta(
         self,
@@ -279,7 +311,7 @@ class Density(Learns):
         p = self._parameters()
         if method is None:
             method = "exact" if p.n_topics <= FEW_UNITS else "annealing"
-        _require_method(method, ("annealing", "ais"), p.n_topics, owner)
+        _require_method(method, "method", ("annealing", "ais"), p.n_topics, owner)
         for name, value in effort.items():
             if name != "particles" or value is not None:
                 require_count(value, owner, name, 2 if name == "replicas" else 1)
@@ -292,11 +324,24 @@ class Density(Learns):
                 found = anneal_temperatures(p, d.round(), generator=generator, show=show)
         else:
             found = self._annealed(p, d, effort, generator)
-        worst = int(found.error.argmax())
-        if float(found.error[worst]) > LARGEST_ERROR:
+        if found.disproved.any():
+            worst = int(found.lacking.argmax())
+            name, more = "annealing", "More particles make it better."
+            if method == "ais":
+                name = "annealed importance sampling"
+                more = "Its chains miss modes; method='annealing' looks for them."
             warn_user(
-                f"log ζ is uncertain: at D = {float(found.d[worst]):g} its standard error is "
-                f"{float(found.error[worst]):.1f} nats, and an underestimate flatters the model. "
+                f"log ζ by {name} is too small at {int(found.disproved.sum())} of {len(found.d)} "
+                f"lengths: the states that were found prove it to be at least "
+                f"{found.lacking[worst]:.1f} nats more at D = {found.d[worst]:g}. That lower bound "
+                f"is reported instead. {more}",
+                UncertainLikelihoodWarning,
+            )
+        elif found.error.max() > LARGEST_ERROR:
+            worst = int(found.error.argmax())
+            warn_user(
+                f"log ζ is uncertain: at D = {found.d[worst]:g} its standard error is "
+                f"{found.error[worst]:.1f} nats, and an underestimate flatters the model. "
                 "More particles or sweeps make the error smaller; so does fine-tuning.",
                 UncertainLikelihoodWarning,
             )
@@ -315,7 +360,7 @@ class Density(Learns):
 
         particles = effort.get("particles")
         found = run("log Z", particles or FIRST_PARTICLES)
-        if particles is not None or float(found.error.max()) <= WANTED_ERROR:
+        if particles is not None or found.error.max() <= WANTED_ERROR:
             return found
         return found.refined(run("log Z again", MORE_PARTICLES), WANTED_ERROR)
 
@@ -336,10 +381,12 @@ class Density(Learns):
         return seed_of_method(random_state, self.random_state, owner)
 
 
-def _require_method(method: str, others: tuple[str, str], n_topics: int, owner: str) -> None:
+def _require_method(
+    method: str, name: str, others: tuple[str, str], n_topics: int, owner: str
+) -> None:
     """Require one of the methods, and not to sum over more states than fit into memory."""
     one, other = map(repr, others)
     known = method in ("exact", *others)
-    require(known, owner, "method", f"'exact', {one}, {other} or None", method)
+    require(known, owner, name, f"'exact', {one}, {other} or None", method)
     expected = f"{one} or {other}: 'exact' sums over 2^F states, for F ≤ {MAX_UNITS} units"
-    require(method != "exact" or n_topics <= MAX_UNITS, owner, "method", expected, method)
+    require(method != "exact" or n_topics <= MAX_UNITS, owner, name, expected, method)

@@ -36,7 +36,7 @@ class OverReplicatedSoftmax(TopicModel):
         "full": halves of documents are matched then, as far as held-out documents bear it: better
         features, in some minutes.
         "density": maximum likelihood, the one to measure likelihoods with. "paper": section 4.2 of
-        the paper.
+        the paper, with chains that begin at documents; hours on a CPU, and no density to rely on.
     pretraining : settings of contrastive divergence instead of the recipe's, a `Pretraining`.
     finetuning : settings of maximum likelihood instead of the recipe's, a `Finetuning`. Parts of
         both are parameters too: `set_params(pretraining__updates=500)` starts from the recipe's.
@@ -75,7 +75,10 @@ class OverReplicatedSoftmax(TopicModel):
         halves found.
     history_ : what was seen on the way, a dictionary every 100 updates: phase, update, rate, mean
         activity of the units, how the chains of fine-tuning mix, and measures on held-out
-        documents.
+        documents. Some looks of fine-tuning, the last one among them, have
+        `held_out_log_likelihood`: an estimate in nats per word, each document counting once. exp of
+        minus it is the perplexity. Its rough standard error is `held_out_error`, and
+        `held_out_documents` is how many there are (see `Finetuning.watched`).
     n_features_in_ : size of the vocabulary.
 
     Examples
@@ -133,7 +136,8 @@ class OverReplicatedSoftmax(TopicModel):
 class ReplicatedSoftmax(TopicModel):
     """The Replicated Softmax of Salakhutdinov and Hinton: the model without latent words (M = 0).
 
-    Parameters and attributes are those of `OverReplicatedSoftmax`, but for `latent_words`.
+    Parameters and attributes are those of `OverReplicatedSoftmax`, but for `latent_words`. By the
+    recipe "paper" it learns by contrastive divergence alone, as in the paper.
 
     >>> from docboltz import Pretraining, ReplicatedSoftmax
     >>> model = ReplicatedSoftmax(2, pretraining=Pretraining(updates=50), random_state=0)
@@ -143,6 +147,11 @@ class ReplicatedSoftmax(TopicModel):
 
     def _choose_latent_words(self, mean_length: float) -> LatentWords:
         return FixedLatentWords(0)
+
+    def _in_force(self, name: str) -> Any:
+        if name == "finetuning" and str(self.recipe) == "paper":
+            return self.finetuning  # section 4.2: contrastive divergence alone
+        return super()._in_force(name)
 
 
 def load(path: StrPath, *, device: str = "auto") -> TopicModel:

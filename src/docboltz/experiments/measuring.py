@@ -26,16 +26,15 @@ from docboltz.baselines.lda import INSTALL
 from docboltz.corpus.checks import check_counts
 from docboltz.corpus.split import Split
 from docboltz.errors import DocboltzError, InvalidCorpus
-from docboltz.estimator.density import Perplexity, measure_perplexity
 from docboltz.evaluation.classification import fixed_penalty
 from docboltz.evaluation.labels import labels_of
 from docboltz.evaluation.suite import classify, rank
 from docboltz.experiments.models import no_density
 from docboltz.experiments.record import Estimate, LengthCurve, Record, plain, rounded
+from docboltz.experiments.table1 import measure_table_1
 from docboltz.experiments.topics import group_documents, measure_topics
 from docboltz.experiments.trial import Measures, Trial
 from docboltz.inference import to_torch
-from docboltz.likelihood import numerator
 from docboltz.model.parameters import Parameters
 from docboltz.progress import progress_bar
 from docboltz.training.validation import MOST_DOCUMENTS, HeldOut
@@ -82,7 +81,7 @@ def begin(trial: Trial, split: Split, device: str) -> Record:
         "python": platform.python_version(),
         "date": datetime.now(UTC).date().isoformat(),
     }
-    return Record(trial, split.fingerprint, environment=environment)
+    return Record(trial, split.fingerprint, environment=environment, began=time.time())
 
 
 def judge(
@@ -152,6 +151,7 @@ def _noting(record: Record) -> Iterator[None]:
         except Exception as error:
             record.stop("failed", _reason(error))
     record.note(*(" ".join(str(warning.message).split()) for warning in caught))
+    record.ended = time.time()
 
 
 def _train(split: Split, device: str, verbose: bool, record: Record) -> Features | None:
@@ -178,7 +178,7 @@ def _train(split: Split, device: str, verbose: bool, record: Record) -> Features
         lengths = torch.as_tensor(split.train.lengths, dtype=torch.float64)
         record.mean_latent_words = float(model.latent_words_(lengths).mean())
     if trial.measures.predicted and info.density:
-        if info.softmax and not trial.for_density:
+        if info.softmax and not (trial.for_density or trial.measures.draws):
             record.note(f"perplexity not measured: {no_density(settings.recipe)}")
         else:
             with _measure(record, "perplexity"), _timed(record, "perplexity"):
@@ -200,7 +200,8 @@ def _rehearse(trial: Trial, counts: csr_array, device: str) -> None:
         few = dataclasses.replace(trial.settings, updates=REHEARSAL_UPDATES)
         model = trial.info.build(few, {"device": device, "verbose": False})
         # As many Gibbs steps as there will ever be, within these updates.
-        model.pretraining = dataclasses.replace(model.pretraining, more_steps_every=5)
+        every = max(1, REHEARSAL_UPDATES // model.pretraining.max_steps)
+        model.pretraining = dataclasses.replace(model.pretraining, more_steps_every=every)
         model.fit(counts[:REHEARSAL_DOCUMENTS])
 
 
@@ -231,12 +232,14 @@ def _topic_features(features: Features, split: Split, device: str, trial: Trial)
 
 
 def _measure_density(model: Any, split: Split, device: str, record: Record) -> None:
-    trial = record.trial
-    documents = choose_to_predict(split.test.counts, trial.measures)
-    best = model.perplexity(documents, random_state=trial.settings.seed)
+    trial, measures = record.trial, record.trial.measures
+    counts, seed = split.test.counts, trial.settings.seed
+    if trial.info.softmax and measures.draws:
+        draws = [choose_to_predict(counts, measures, draw) for draw in range(measures.draws)]
+        best, record.table1 = measure_table_1(model, _parameters(model, device), draws, seed)
+    else:
+        best = model.perplexity(choose_to_predict(counts, measures), random_state=seed)
     record.perplexity = Estimate.of(best)
-    if trial.measures.bound and trial.model == "ors":
-        record.bound = Estimate.of(_bound(model, documents, best, device))
 
 
 def _find_halves(model: Any, split: Split, device: str, seed: int) -> float:
@@ -254,29 +257,12 @@ def _parameters(model: Any, device: str) -> Parameters:
     return Parameters(*(torch.as_tensor(array, device=device) for array in arrays))
 
 
-def _bound(model: Any, documents: csr_array, best: Perplexity, device: str) -> Perplexity:
-    """The paper's perplexity, by the mean-field bound, with the log ζ that is known already."""
-    p = _parameters(model, device)
-    counts = to_torch(check_counts(documents, "docboltz reproduce"))
-    n = counts.lengths.to(device, torch.float64)
-    assert best.log_partition is not None
-    generator = torch.Generator(device)  # a bound draws nothing
-    found = numerator(p, counts, model.latent_words_(n), "bound", generator=generator)
-    return measure_perplexity(
-        "docboltz reproduce",
-        found.value - best.log_partition.value,
-        n,
-        method="bound",
-        partition=best.log_partition,
-    )
-
-
-def choose_to_predict(counts: csr_array, measures: Measures) -> csr_array:
+def choose_to_predict(counts: csr_array, measures: Measures, draw: int = 0) -> csr_array:
     """Some documents with words, by chance: not too long ones, unless there are no others."""
     n = np.asarray(counts.sum(axis=1)).reshape(-1)
     suited = np.flatnonzero((n > 0) & (n <= measures.longest))
     some = suited if len(suited) else np.flatnonzero(n)
-    drawn = np.random.default_rng(measures.predicted_seed).permutation(some)
+    drawn = np.random.default_rng(measures.predicted_seed + draw).permutation(some)
     return counts[np.sort(drawn[: measures.predicted])]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from docboltz.baselines import LSI, NMF, DocNADE, LatentDirichletAllocation, TfIdf, Unigram
@@ -33,10 +33,23 @@ class Training:
         pool = tuned is not None and tuned.chains == "pool"
         return pool and self.softmax["matching"] is None
 
+    def shortened(self, n: int) -> Training:
+        """The same with an n-th of the updates of the softmax models, and of their schedules."""
+        phases: Any = {name: _shortened(phase, n) for name, phase in self.softmax.items()}
+        return replace(self, softmax=phases)
+
     def with_updates(self, n: int) -> Training:
         """The same with n minibatches in each phase, and n sweeps of LDA."""
         softmax = with_updates(self.softmax, n)
         return Training(softmax, {**self.docnade, "updates": n}, {**self.lda, "sweeps": n})
+
+
+def _shortened(phase: Any, n: int) -> Any:
+    """A phase in an n-th of its updates: all that is counted in updates is divided."""
+    counted = ("updates", "halve_after", "more_steps_every")
+    usual = {name: getattr(phase, name) for name in counted if hasattr(phase, name)}
+    fewer = {k: v / n if isinstance(v, float) else max(1, v // n) for k, v in usual.items()}
+    return replace(phase, **fewer) if fewer else phase
 
 
 TRAININGS = {
@@ -93,12 +106,15 @@ class Settings:
     updates: int | None = None
     """Minibatches of each phase of training instead of the recipe's, and sweeps of LDA."""
     seed: int = 0
+    shorter: int = 1
+    """By how much the updates of the recipe are divided, for a trial run of a long one."""
 
     def __post_init__(self) -> None:
         for name, value, least in (
             ("units", self.units, 1),
             ("updates", 1 if self.updates is None else self.updates, 1),
             ("seed", self.seed, 0),
+            ("shorter", self.shorter, 1),
         ):
             ok = is_whole(value) and value >= least
             require(ok, "Settings", name, f"a whole number of at least {least}", value)
@@ -109,7 +125,7 @@ class Settings:
     @property
     def training(self) -> Training:
         """The recipe, or its shorter form."""
-        found = TRAININGS[self.recipe]
+        found = TRAININGS[self.recipe].shortened(self.shorter)
         return found if self.updates is None else found.with_updates(self.updates)
 
 
@@ -154,7 +170,10 @@ class ModelInfo:
         given = {"n_components": settings.units, "latent_words": latent, **place}
         given |= {"random_state": settings.seed}
         known = {name: value for name, value in given.items() if name in self._parameters}
-        return self.estimator(**known, **getattr(settings.training, self.training, {}))
+        known |= getattr(settings.training, self.training, {})
+        if settings.recipe == "paper" and self.estimator is ReplicatedSoftmax:
+            known["finetuning"] = None  # section 4.2: contrastive divergence alone
+        return self.estimator(**known)
 
     @property
     def _parameters(self) -> Mapping[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -14,6 +15,7 @@ import numpy as np
 from docboltz.errors import DocboltzError, InvalidParameter
 from docboltz.estimator.density import Perplexity
 from docboltz.evaluation.by_length import ByLength, by_length
+from docboltz.experiments.table1 import Table1
 from docboltz.experiments.topics import TopicMeasures
 from docboltz.experiments.trial import Trial
 from docboltz.files import parse_json, read_file, write_text
@@ -109,6 +111,9 @@ class Record:
     notes: tuple[str, ...] = ()
     """Warnings, and what went otherwise than it should."""
     environment: dict[str, str] = field(default_factory=dict)
+    began: float = 0.0
+    ended: float = 0.0
+    """Seconds since 1970."""
     seconds: dict[str, float] = field(default_factory=dict)
     """Of training, perplexity, inference, evaluation."""
     settings: dict[str, Any] = field(default_factory=dict)
@@ -131,8 +136,8 @@ class Record:
     halves_found: float | None = None
     """Share of halves of test documents that find the other half."""
     perplexity: Estimate | None = None
-    bound: Estimate | None = None
-    """Perplexity by the paper's mean-field bound."""
+    table1: Table1 | None = None
+    """What else Table 1 says of its perplexity."""
     topics: TopicMeasures | None = None
     """How good its topics are, as many as `Measures.topics`."""
 
@@ -209,6 +214,15 @@ def read_records(folder: Path) -> dict[str, Record]:
             ) from error
         found[file.stem] = record
     return found
+
+
+def wall_seconds(records: Iterable[Record]) -> float:
+    """Seconds during which any of the trials was under way."""
+    total, until = 0.0, 0.0
+    for record in sorted(records, key=lambda record: record.began):
+        total += max(0.0, record.ended - max(record.began, until))
+        until = max(until, record.ended)
+    return total
 
 
 def plain(value: Any) -> Any:

@@ -15,17 +15,17 @@ from docboltz.evaluation.retrieval import RECALL_POINTS
 from docboltz.experiments import paper
 from docboltz.experiments.datasets import NOTES
 from docboltz.experiments.pages import render
-from docboltz.experiments.record import Estimate, Record, read_records
+from docboltz.experiments.record import Estimate, Record, read_records, wall_seconds
 from docboltz.experiments.reproduction import CHOSEN_FOR_DENSITY, LABELS, PLANS, plan_of
 from docboltz.experiments.summary import (
     ORS,
-    PAPERS_LATENT_WORDS,
     RS,
     Results,
     Stat,
     claims,
     share,
     signed,
+    table_1_models,
 )
 from docboltz.experiments.trial import Trial
 from docboltz.files import write_text
@@ -46,7 +46,7 @@ def write_report(folder: Path) -> Path:
     results = Results(records.values())
     plan = plan_of(records.values(), folder)
     n_seeds = 1 + max(record.trial.settings.seed for record in records.values())
-    found = claims(results)
+    trained = [record for record in records.values() if record.trained]
     text = render(
         "results.md.jinja",
         paper=paper,
@@ -56,13 +56,16 @@ def write_report(folder: Path) -> Path:
         n_seeds=n_seeds,
         results=results,
         datasets=[name for name in NOTES if results.has(name)],
-        claims=found,
-        verdicts=Counter(claim.holds for claim in found),
+        claims=claims(results, plan),
+        shorter=sorted({record.trial.settings.shorter for record in trained} - {1}),
         figures=draw_figures(results, folder),
         missing=_missing(records, plan.trials(n_seeds)),
-        machines=_counted(map(_machine, filter(lambda r: r.trained, records.values()))),
+        machines=_counted(map(_machine, trained)),
+        fingerprints={record.trial.dataset: record.documents[:12] for record in trained},
+        minutes=sum(sum(record.seconds.values()) for record in trained) / 60,
+        wall_minutes=wall_seconds(trained) / 60,
         chosen=CHOSEN_FOR_DENSITY,
-        density_models=_density_models,
+        table_1_models=table_1_models,
         policies=POLICIES,
         retrieval_models=RETRIEVAL_MODELS,
         ors=ORS,
@@ -71,6 +74,9 @@ def write_report(folder: Path) -> Path:
         share=share,
         signed=signed,
         whole=lambda stat: _cell(stat, "{:,.0f}".format, "{:,.1f}".format),
+        nats=lambda stat: _cell(stat, lambda value: f"{round(value, 1) + 0:,.1f}"),
+        without_how=lambda variant: LABELS[variant].rpartition(", ")[0],
+        percent=lambda stat: _cell(stat, "{:.0%}".format),
         errors=_errors,
         shares=lambda d, v, n: [_cell(results.stat(d, v, n, f), share, share) for f in SCORES],
         times=lambda d, v, n: [_cell(results.stat(d, v, n, f), "{:.1f}".format) for f in TIMES],
@@ -83,16 +89,16 @@ def write_report(folder: Path) -> Path:
     return page
 
 
-def _density_models(dataset: str) -> list[str]:
-    """The rows of Table 1, and ORS with as many latent words as suit the density."""
-    latent = sorted({*PAPERS_LATENT_WORDS, CHOSEN_FOR_DENSITY[dataset]})
-    return ["Unigram", "RS-density", *(f"ORS-M{m}-density" for m in latent), "LDA", "DocNADE"]
-
-
 def _wrapped(text: str) -> str:
-    """No line too long, but for tables, and no two empty lines in a row."""
-    lines = []
+    """Paragraphs filled to the width, tables as they are, and no two empty lines in a row."""
+    paragraphs, lines = [""], []
     for line in text.splitlines():
+        apart = line.startswith(("|", "#", "- ")) or paragraphs[-1].startswith(("|", "#"))
+        if line and paragraphs[-1] and not apart:
+            paragraphs[-1] += f" {line.strip()}"
+        else:
+            paragraphs.append(line)
+    for line in paragraphs:
         indent = "  " if line.startswith("- ") else ""
         short = textwrap.wrap(line, WIDTH, subsequent_indent=indent, break_on_hyphens=False)
         lines += [line] if line.startswith("|") or not line else short
@@ -143,14 +149,15 @@ def _counted(texts: Iterable[str]) -> list[str]:
     return [f"{n} trial{'s' if n > 1 else ''}: {text}" for text, n in Counter(texts).items()]
 
 
-def draw_figures(results: Results, folder: Path) -> list[tuple[str, str]]:
+def draw_figures(results: Results, folder: Path) -> dict[str, str]:
     """Draw what there are results for, as PNG and SVG; give their names and what they show."""
     if not results.groups:
-        return []
+        return {}
     from docboltz import plots  # matplotlib is slow to import
 
     drawn: list[tuple[str, str, Any]] = []
     for dataset, notes in NOTES.items():
+        drawn += _table_1_figures(results, dataset)
         for size in PLANS["full"].sizes:
             curves = {
                 _in_legend(variant): curve
@@ -177,7 +184,40 @@ def draw_figures(results: Results, folder: Path) -> list[tuple[str, str]]:
     for name, _, figure in drawn:
         for suffix in (".png", ".svg"):
             plots.save(figure, folder / f"{name}{suffix}")
-    return [(name, text) for name, text, _ in drawn]
+    return {name: text for name, text, _ in drawn}
+
+
+def _table_1_figures(results: Results, dataset: str) -> list[tuple[str, str, Any]]:
+    """log ζ of ORS with M = 50 in several ways, and what AIS lacks of it for each model."""
+    from docboltz import plots
+
+    known: dict[str, dict[str, tuple[Any, Any]]] = {}
+    lacking: dict[str, dict[str, tuple[Any, Any]]] = {}
+    for how, title in (("paper", "trained the paper's way"), ("density", "trained for density")):
+        for variant in table_1_models(dataset, how):
+            if not (zetas := results.values(dataset, variant, 128, "table1.log_zeta")):
+                continue
+            m = results.of(dataset, variant, 128)[0].trial.settings.latent_words
+            words = [d - (m if isinstance(m, int) else 0) for d in zetas[0].d]
+            name = LABELS[variant].rpartition(", ")[0]
+            lacking.setdefault(title, {})[name] = words, zetas[0].by_length
+            if m == 50:
+                known[f"{name}, {title}"] = {
+                    way: (zetas[0].d, value) for way, value in zetas[0].ways.items()
+                }
+    of = f"{NOTES[dataset].title}, 128 units, seed 0"
+    found: list[tuple[str, str, Any]] = []
+    if known:
+        text = f"log ζ(D) by annealing along length and by AIS, and its lower bound; {of}"
+        figure = plots.beside(known, x="D = N + M (words)", y="log ζ(D) (nats)")
+        found.append((f"table1-{dataset}", text, figure))
+    if lacking:
+        text = f"Nats that AIS lacks of log ζ, by annealing along length; {of}"
+        figure = plots.beside(
+            lacking, x="N (words of a document)", y="AIS lacks (nats)", same_scale=True
+        )
+        found.append((f"missing-{dataset}", text, figure))
+    return found
 
 
 def _in_legend(variant: str) -> str:

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from docboltz.device import choose_device
 from docboltz.errors import InvalidParameter, require
 from docboltz.experiments.datasets import REUTERS, Sources
 from docboltz.experiments.models import MODELS, Settings
-from docboltz.experiments.record import Record, read_records
+from docboltz.experiments.record import Record, read_records, wall_seconds
 from docboltz.experiments.running import Log, no_log, run
 from docboltz.experiments.trial import Measures, Trial
 from docboltz.settings import whole_number
@@ -27,6 +27,9 @@ CHOSEN = "chosen"
 CHOSEN_FOR_DENSITY = {"20news-2000": 10, REUTERS: 10}
 """M that suits the density on each dataset: fewer latent words than the paper has."""
 
+Purpose = Literal["features", "paper", "density"]
+"""What a model is trained for: good features, Table 1 as the paper made it, or a good density."""
+
 
 class Entry(NamedTuple):
     """A model that takes part."""
@@ -34,8 +37,8 @@ class Entry(NamedTuple):
     model: str
     latent_words: int | str = "auto"
     """As `Settings` has it, or CHOSEN."""
-    for_density: bool = False
-    """Whether it is trained for its perplexity alone, and with DENSITY_UNITS alone."""
+    purpose: Purpose = "features"
+    """All but the first are tried with DENSITY_UNITS alone."""
     every_size: bool = True
     """Whether it is tried with all numbers of units, not with DENSITY_UNITS alone."""
 
@@ -44,10 +47,13 @@ ENTRIES = (
     Entry("ors", 100),
     Entry("rs"),
     Entry("docnade"),
-    Entry("rs", for_density=True),
-    Entry("ors", CHOSEN, for_density=True),
-    Entry("ors", 100, for_density=True),
-    Entry("ors", 50, for_density=True),
+    Entry("rs", purpose="paper"),
+    Entry("ors", 50, "paper"),
+    Entry("ors", 100, "paper"),
+    Entry("rs", purpose="density"),
+    Entry("ors", CHOSEN, "density"),
+    Entry("ors", 100, "density"),
+    Entry("ors", 50, "density"),
     Entry("ors", 50),
     Entry("ors", "N", every_size=False),
     # With it a document has 129 latent words on average on 20 Newsgroups and 94 on Reuters. The
@@ -72,10 +78,23 @@ class Plan:
     """Seeds unless the user asks for others."""
     recipe: str
     density_recipe: str
+    shorter: int
+    """By how much the updates of the paper's way of training are divided."""
     measures: Measures
     entries: tuple[Entry, ...] = ENTRIES
     remark: str = ""
     """What the reader of the results has to know about it."""
+
+    @property
+    def features(self) -> bool:
+        """Whether models are trained for their features, too."""
+        made = (entry for entry in self.entries if entry.purpose == "features")
+        return any(MODELS[entry.model].features for entry in made)
+
+    @property
+    def variants(self) -> set[str]:
+        """The models that take part, as `Trial.variant` calls them."""
+        return {trial.variant for trial in self.trials(1)}
 
     def trials(self, n_seeds: int) -> list[Trial]:
         """All trials: for each seed, dataset and size the models."""
@@ -93,15 +112,17 @@ class Plan:
         """Tell whether a model is tried with so many units, 0 for none, and this seed."""
         if not MODELS[entry.model].sized:
             return size == seed == 0
-        once = entry.for_density or not entry.every_size
-        return size == DENSITY_UNITS if once else size > 0
+        every_size = entry.every_size and entry.purpose == "features"
+        return size > 0 if every_size else size == DENSITY_UNITS
 
     def _trial(self, entry: Entry, dataset: str, size: int, seed: int) -> Trial:
         latent = CHOSEN_FOR_DENSITY[dataset] if entry.latent_words == CHOSEN else entry.latent_words
-        recipe = self.density_recipe if entry.for_density else self.recipe
-        settings = Settings(size or DENSITY_UNITS, recipe, latent, seed=seed)
+        recipes = {"features": self.recipe, "paper": "paper", "density": self.density_recipe}
+        shorter = self.shorter if entry.purpose == "paper" else 1
+        units, recipe = size or DENSITY_UNITS, recipes[entry.purpose]
+        settings = Settings(units, recipe, latent, seed=seed, shorter=shorter)
         measures = self.measures
-        if entry.for_density:
+        if entry.purpose != "features":
             measures = replace(measures, retrieval=False, classification=False)
         elif MODELS[entry.model].softmax or size not in (0, DENSITY_UNITS):
             measures = Measures(chooses_penalty=measures.chooses_penalty)
@@ -120,7 +141,8 @@ PLANS = {
             n_seeds=3,
             recipe="two phases",
             density_recipe="density",
-            measures=Measures(predicted=1000, longest=1000, bound=True),
+            shorter=1,
+            measures=Measures(predicted=1000, longest=1000, draws=10),
         ),
         Plan(
             name="quick",
@@ -129,17 +151,41 @@ PLANS = {
             n_seeds=1,
             recipe="reduced",
             density_recipe="reduced density",
-            measures=Measures(chooses_penalty=False, predicted=200, longest=100, bound=True),
+            shorter=100,
+            measures=Measures(chooses_penalty=False, predicted=40, longest=100, draws=2),
             entries=tuple(entry for entry in ENTRIES if entry.every_size),
             remark=(
                 "This is a reduced run, `quick`: 20 Newsgroups alone, 128 units, one seed; "
                 "features of the Replicated and the Over-Replicated Softmax by contrastive "
-                'divergence alone (`recipe="quick"`), their perplexities after 600 updates of '
-                "maximum likelihood instead of 50,000 and with a quarter of the chains; DocNADE "
-                "with 1,000 updates instead of 6,000, LDA with 150 sweeps instead of 500 and 20 "
-                "sweeps of inference instead of 100; a fixed penalty of the classifiers; "
-                "perplexity on at most 200 test documents of up to 100 words. It shows that "
-                "everything works. It is not what the models can do."
+                'divergence alone (`recipe="quick"`), their density by 600 updates of maximum '
+                "likelihood instead of 50,000 and with a quarter of the chains; DocNADE with "
+                "1,000 updates instead of 6,000, LDA with 150 sweeps instead of 500 and 20 sweeps "
+                "of inference instead of 100; a fixed penalty of the classifiers; perplexity on "
+                "40 test documents of up to 100 words, of which 2 draws instead of 10 are made. "
+                "It shows that everything works. It is not what the models can do."
+            ),
+        ),
+        Plan(
+            name="table 1",
+            datasets=("20news-2000", REUTERS),
+            sizes=(128,),
+            n_seeds=3,
+            recipe="reduced",
+            density_recipe="reduced density",
+            shorter=20,
+            measures=Measures(retrieval=False, predicted=1000, longest=60, draws=10),
+            entries=tuple(
+                entry
+                for entry in ENTRIES
+                if entry.model == "unigram"
+                or (entry.purpose != "features" and entry.latent_words != CHOSEN)
+            ),
+            remark=(
+                "This run is of Table 1 alone, on a CPU: models trained the paper's way in a "
+                "twentieth of its updates, models trained for density by 600 updates of maximum "
+                "likelihood instead of 50,000 and with a quarter of the chains, and test "
+                "documents of up to 60 words, as annealed importance sampling takes seconds for "
+                "each length. All else is as in the full run."
             ),
         ),
     )
@@ -152,10 +198,10 @@ LABELS = {
 
 def plan_of(records: Iterable[Record], folder: Path) -> Plan:
     """The plan whose trials the records are."""
-    tried = {record.trial for record in records}
+    tried = {record.trial.shortened(1) for record in records}
     n_seeds = 1 + max((trial.settings.seed for trial in tried), default=0)
     for plan in PLANS.values():
-        if tried <= {*plan.trials(n_seeds)}:
+        if tried <= {trial.shortened(1) for trial in plan.trials(n_seeds)}:
             return plan
     raise InvalidParameter(f"The trials in {folder} are not all of one run of docboltz reproduce.")
 
@@ -164,7 +210,7 @@ def part_of(all_trials: Sequence[Trial], part: str) -> list[Trial]:
     """Every N-th trial from the I-th on, for a part "I/N".
 
     >>> [trial.model for trial in part_of(PLANS["quick"].trials(1), "2/4")]
-    ['rs', 'ors', 'lda']
+    ['rs', 'ors', 'ors', 'tfidf']
     """
     first, _, last = part.partition("/")
     number, parts = whole_number(first) or 0, whole_number(last) or 0
@@ -189,20 +235,24 @@ def reproduce(
     n_seeds: int | None = None,
     only: str = "",
     part: str = "1/1",
+    shorter: int | None = None,
     device: str = "auto",
     log: Log = no_log,
 ) -> None:
     """Run the trials of a plan that are not done yet, and keep their records in a folder.
 
     `only` picks trials by a part of their names, `part` the I-th of N parts "I/N", for several
-    machines. Datasets that `sources` has not got are left out. `report.write_report` makes the page
-    of what is there, which may come from several runs.
+    machines. `shorter` divides the updates of the models that are trained the paper's way, by
+    default by the plan's number. Datasets that `sources` has not got are left out.
+    `report.write_report` makes the page of what is there, which may come from several runs.
     """
     chosen = PLANS[plan]
+    if shorter is not None:
+        chosen = replace(chosen, shorter=shorter)
     trials = part_of(select(chosen.trials(n_seeds or chosen.n_seeds), only), part)
     on_gpu = choose_device(device, "reproduce").type != "cpu"
     records = read_records(folder)
-    if records and (other := plan_of(records.values(), folder)) is not chosen:
+    if records and (other := plan_of(records.values(), folder)).name != plan:
         raise InvalidParameter(
             f"{folder} holds trials of a {other.name} run, and this is a {plan} one.",
             hint="Choose another folder with {out}.",
@@ -221,17 +271,24 @@ def reproduce(
         log=log,
     ):
         pass
+    records = read_records(folder)
+    log(f"{len(records)} trials took {wall_seconds(records.values()) / 60:.1f} minutes.")
 
 
 def _expected_seconds(trial: Trial, plan: str, on_gpu: bool) -> float:
     """Roughly how long it takes: a guess from what its steps take on an H200 or a CPU core."""
     info, longer = trial.info, trial.for_density
+    if trial.settings.recipe == "paper":
+        training, measuring = (120.0, 30.0) if on_gpu else (5000.0, 250.0)
+        return training / trial.settings.shorter + measuring
+    if plan == "table 1":
+        return 350.0 if info.softmax else 2.0
     if plan == "quick":
-        softmax = 90.0 if longer else 55.0
+        softmax = 150.0 if longer else 55.0
         others = {"unigram": 2.0, "tfidf": 45.0, "lsi": 25.0}
         return softmax if info.softmax else others.get(trial.model, 80.0)
     if on_gpu:  # other cores do the rest meanwhile
-        usual = 25.0 if trial.model == "docnade" else 45.0 if longer else 12.0
+        usual = 25.0 if trial.model == "docnade" else 75.0 if longer else 12.0
         return usual if info.on_device else 0.0
     if trial.model == "lda":
         return 300.0 + trial.units if find_spec("tomotopy") else 0.0

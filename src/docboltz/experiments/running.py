@@ -113,8 +113,16 @@ class Task(NamedTuple):
 
 
 def run_beside_gpu(trials: Sequence[Trial], load: Load, device: str) -> Iterator[Record]:
-    """Train one model after the other on the GPU, and do all the rest on the other cores."""
-    on_gpu = deque(trial for trial in trials if trial.info.on_device)
+    """Train one model after the other on the GPU, and do all the rest on the other cores.
+
+    Models whose features are judged come first: that is done while the others are trained.
+    """
+    on_gpu = deque(
+        sorted(
+            (trial for trial in trials if trial.info.on_device),
+            key=lambda trial: not trial.measures.of_features,
+        )
+    )
     others = [trial for trial in trials if not trial.info.on_device]
     others.sort(key=lambda trial: (-trial.info.cost, -trial.units))  # the longest begin first
     training = deque(Task(t, attempt, (t, load(t.dataset), "cpu")) for t in others)

@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 
 from docboltz.experiments.datasets import NOTES
 from docboltz.experiments.record import Record
-from docboltz.experiments.reproduction import CHOSEN_FOR_DENSITY, LABELS
+from docboltz.experiments.reproduction import CHOSEN_FOR_DENSITY, LABELS, Plan
 
 Floats = NDArray[np.float64]
 Key = tuple[str, str, int]
 """Dataset, variant of a model, number of units."""
 
 ORS, RS = "ORS-M100", "RS"
-PAPERS_LATENT_WORDS = (50, 100)
-"""M in the paper's Table 1."""
+AS_MEASURED, AS_IT_IS = "As the paper measured it", "As it is"
+"""The headings under which claims are judged."""
 
 
 def share(value: float) -> str:
@@ -40,6 +40,17 @@ def signed(value: float) -> str:
     ('+.031', '−.200')
     """
     return ("+" if value >= 0 else "−") + share(abs(value))
+
+
+def table_1_models(dataset: str, purpose: str) -> list[str]:
+    """The models of Table 1 trained for a purpose, RS first and then by M.
+
+    >>> table_1_models("20news-2000", "paper")
+    ['RS-paper', 'ORS-M50-paper', 'ORS-M100-paper']
+    """
+    chosen = {CHOSEN_FOR_DENSITY[dataset]} if purpose == "density" else set()
+    latent = sorted({50, 100} | chosen)
+    return [f"{name}-{purpose}" for name in ("RS", *(f"ORS-M{m}" for m in latent))]
 
 
 class Stat(NamedTuple):
@@ -107,23 +118,32 @@ class Claim:
         return f"**{verdict}:** {self.text}. {self.detail}"
 
 
-def claims(results: Results) -> list[Claim]:
-    """All claims, for each dataset that there are results of."""
-    found = []
-    for dataset, notes in NOTES.items():
-        if not results.has(dataset):
-            continue
-        rivals = [(RS, 128), ("DocNADE", 128), ("LDA", 128), ("LSI", 128), ("TF-IDF", 0)]
-        for name, measure in (("MAP", "mean_average_precision"), ("P@10", "precision_at_10")):
-            text = f"{notes.title}: ORS 128 retrieves better than all others by {name}"
-            found.append(_beats(results, dataset, 128, rivals, text, measure))
-        found.append(_margin_claim(results, dataset))
-        text = f"{notes.title}: ORS 512 classifies at least as well as DocNADE 512 and RS 512"
-        rivals = [("DocNADE", 512), (RS, 512)]
-        found.append(_beats(results, dataset, 512, rivals, text, "classification", ties=True))
-        for m in dict.fromkeys((*PAPERS_LATENT_WORDS, CHOSEN_FOR_DENSITY[dataset])):
-            found += _density_claims(results, dataset, m)
+def claims(results: Results, plan: Plan) -> dict[str, list[Claim]]:
+    """All claims of a plan under each heading, for each dataset that there are results of."""
+    datasets = [dataset for dataset in NOTES if results.has(dataset)]
+    found: dict[str, list[Claim]] = {AS_MEASURED: [], AS_IT_IS: []}
+    for dataset in datasets:
+        paper = table_1_models(dataset, "paper")
+        found[AS_MEASURED] += _perplexity_claims(results, dataset, paper, "table1.mean")
+        if plan.features:
+            found[AS_IT_IS] += _feature_claims(results, dataset)
+        density = [name for name in table_1_models(dataset, "density") if name in plan.variants]
+        for models in (paper, density):
+            found[AS_IT_IS] += _perplexity_claims(results, dataset, models, "perplexity.value")
     return found
+
+
+def _feature_claims(results: Results, dataset: str) -> list[Claim]:
+    """That ORS retrieves best, short queries above all, and classifies best."""
+    title, found = NOTES[dataset].title, []
+    rivals = [(RS, 128), ("DocNADE", 128), ("LDA", 128), ("LSI", 128), ("TF-IDF", 0)]
+    for name, measure in (("MAP", "mean_average_precision"), ("P@10", "precision_at_10")):
+        text = f"{title}: ORS 128 retrieves better than all others by {name}"
+        found.append(_beats(results, dataset, 128, rivals, text, measure))
+    found.append(_margin_claim(results, dataset))
+    text = f"{title}: ORS 512 classifies at least as well as DocNADE 512 and RS 512"
+    rivals = [("DocNADE", 512), (RS, 512)]
+    return [*found, _beats(results, dataset, 512, rivals, text, "classification", ties=True)]
 
 
 def _beats(
@@ -169,33 +189,35 @@ def _margin_claim(results: Results, dataset: str) -> Claim:
     return Claim(text, holds, f"Margin in MAP by fifth of query length, shortest first: {shown}.")
 
 
-def _density_claims(results: Results, dataset: str, m: int) -> list[Claim]:
-    """Whether M latent words make the perplexity lower than none, by the paper's way and ours."""
-    chosen = "" if m in PAPERS_LATENT_WORDS else ", the number chosen for density,"
-    text = (
-        f"{NOTES[dataset].title}: perplexity of ORS 128 with M = {m}{chosen} below that of RS 128"
-    )
-    ways = ("bound", "the paper's bound"), ("perplexity", "importance sampling")
-    return [_predicts_better(results, dataset, m, f"{text}, by {how}", way) for way, how in ways]
+def _perplexity_claims(
+    results: Results, dataset: str, models: Sequence[str], field: str
+) -> list[Claim]:
+    """The order of Table 1: latent words predict better than none, and 100 better than 50."""
+    rs, *latent = models
+    few, many = (next(m for m in latent if m.startswith(f"ORS-M{n}-")) for n in (50, 100))
+    pairs = [*((m, rs) for m in latent), (many, few)]
+    return [_predicts_better(results, dataset, *pair, field) for pair in pairs]
 
 
-def _predicts_better(results: Results, dataset: str, m: int, text: str, method: str) -> Claim:
-    ors, rs = (f"ORS-M{m}-density", method), ("RS-density", "perplexity")
-    own, other = (results.stat(dataset, name, 128, f"{how}.value") for name, how in (ors, rs))
+def _predicts_better(results: Results, dataset: str, one: str, two: str, field: str) -> Claim:
+    (name, how), rival = LABELS[one].rsplit(", ", 1), LABELS[two].rpartition(", ")[0]
+    title = NOTES[dataset].title
+    text = f"{title}: {name}, has a lower perplexity than {rival}, both trained {how}"
+    own, other = (results.stat(dataset, name, 128, field) for name in (one, two))
     if own is None or other is None:
-        return Claim(text, None, "ORS or RS was not run.")
+        return Claim(text, None, "One of them was not run.")
     remark = _noise(own, other)
-    unsure = math.hypot(*(_estimate_error(results, dataset, *model) for model in (ors, rs)))
+    unsure = math.hypot(*(_estimate_error(results, dataset, name, field) for name in (one, two)))
     if abs(own.mean - other.mean) < unsure:
         remark += ", within the errors of the estimates"
-    detail = f"ORS {own.mean:,.0f}, RS {other.mean:,.0f}{remark}."
-    return Claim(text, own.mean < other.mean, detail)
+    return Claim(text, own.mean < other.mean, f"{own.mean:,.0f} and {other.mean:,.0f}{remark}.")
 
 
-def _estimate_error(results: Results, dataset: str, model: str, method: str) -> float:
+def _estimate_error(results: Results, dataset: str, model: str, field: str) -> float:
     """Error of a perplexity, the mean of the seeds', but for the choice of documents."""
+    part = field.partition(".")[0]
     names = ("numerator_error", "partition_error")
-    found = (results.stat(dataset, model, 128, f"{method}.{name}") for name in names)
+    found = (results.stat(dataset, model, 128, f"{part}.{name}") for name in names)
     return math.hypot(*(stat.mean for stat in found if stat is not None))
 
 

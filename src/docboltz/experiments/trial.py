@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from docboltz.errors import is_whole, require
 from docboltz.experiments.models import MODELS, ModelInfo, Settings
@@ -29,11 +29,12 @@ class Measures:
     """Words of the longest of them."""
     predicted_seed: int = 0
     """What they and halves are drawn by: the same for models that are to be compared."""
-    bound: bool = False
-    """Whether the mean-field bound of a model with latent words, the paper's, is measured too."""
+    draws: int = 0
+    """Draws of such documents by which ORS and RS are measured the paper's way too, whatever their
+    recipe: see `table1`; 0 for none."""
 
     def __post_init__(self) -> None:
-        for name in ("topics", "predicted", "longest", "predicted_seed"):
+        for name in ("topics", "predicted", "longest", "predicted_seed", "draws"):
             value = getattr(self, name)
             ok = is_whole(value) and value >= 0
             require(ok, "Measures", name, "a whole number of at least 0", value)
@@ -59,6 +60,10 @@ class Trial:
     def __post_init__(self) -> None:
         known = f"one of {', '.join(MODELS)}"
         require(self.model in MODELS, "Trial", "model", known, self.model)
+
+    def shortened(self, n: int) -> Trial:
+        """The same with an n-th of its recipe's updates."""
+        return replace(self, settings=replace(self.settings, shorter=n))
 
     @property
     def info(self) -> ModelInfo:
@@ -102,6 +107,8 @@ class Trial:
             parts.append(f"M = {latent}")
         if self.for_density:
             parts.append("for density")
+        if self.settings.recipe == "paper":
+            parts.append("the paper's way")
         return ", ".join(parts)
 
     @property

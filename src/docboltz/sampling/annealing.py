@@ -24,14 +24,19 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from docboltz.model.conditionals import log_word_weight
 from docboltz.model.parameters import Parameters
 from docboltz.randomness import Random, generator_of, uniform
 from docboltz.sampling.chains import gibbs_sweep, sample_topics
+from docboltz.sampling.lower_bound import Found
 from docboltz.sampling.modes import Survey, log_sums_by
+
+Floats = NDArray[np.float64]
 
 KEPT = 0.99
 """Effective share of the particles that a step of D leaves. At the same work small steps with one
@@ -40,21 +45,25 @@ LARGE_ERROR = 0.1
 """Error of a mode's sum, relative to ζ, above which particles are not relied on alone."""
 RESAMPLE_BELOW = 0.5
 """Effective share of the particles below which they are resampled."""
+ROUNDING = 0.1
+"""Nats by which an estimate in float32 may be below a bound in float64 and mean nothing."""
 
 
 @dataclass(frozen=True)
 class LogPartition:
     """log ζ(D) for some lengths, and how far it can be trusted."""
 
-    d: Tensor
-    """The lengths: (L,), float64."""
-    value: Tensor
-    """log ζ(D): (L,), float64."""
-    error: Tensor
+    d: Floats
+    """The lengths: (L,)."""
+    estimate: Floats
+    """log ζ(D) as the method has it: (L,)."""
+    error: Floats
     """Standard error of each, from the spread of the replicas: (L,); 0 where it is exact."""
-    replicas: Tensor
+    lower_bound: Floats
+    """What log ζ(D) is at least, for certain: (L,)."""
+    replicas: Floats
     """The estimates of the single replicas: (R, L)."""
-    effective: Tensor
+    effective: Floats
     """Effective share of the particles at each length, the least of the replicas: (L,)."""
     acceptance: float
     """Share of Metropolis steps that were accepted."""
@@ -64,20 +73,36 @@ class LogPartition:
     """Steps from one D to the next."""
     anchor: float
     """Estimate of log ζ(0) by the first particles, less F log 2, which it is: nearly 0."""
-    missed: Tensor
+    missed: Floats
     """Share of ζ(D) that particles lack, by more than three errors, and modes add: (L,)."""
 
-    def __repr__(self) -> str:
-        most = f"lengths up to D = {float(self.d.max()):g}" if len(self.d) else "no length"
-        return f"LogPartition({len(self.d)} {most}, largest error {float(self.error.max()):.2g})"
+    @property
+    def value(self) -> Floats:
+        """log ζ(D): the estimate, or the lower bound where that is larger: (L,)."""
+        return np.maximum(self.estimate, self.lower_bound)
 
-    def at(self, index: Tensor) -> LogPartition:
+    @property
+    def lacking(self) -> Floats:
+        """Nats by which the estimate is below the lower bound; 0 where it is not: (L,)."""
+        return self.value - self.estimate
+
+    @property
+    def disproved(self) -> NDArray[np.bool_]:
+        """Whether an estimate is below the lower bound by more than three errors: (L,)."""
+        return self.lacking > np.maximum(3 * self.error, ROUNDING)
+
+    def __repr__(self) -> str:
+        most = f"lengths up to D = {self.d.max():g}" if len(self.d) else "no length"
+        return f"LogPartition({len(self.d)} {most}, largest error {self.error.max():.2g})"
+
+    def at(self, index: NDArray[np.int64]) -> LogPartition:
         """The lengths with these numbers."""
         return replace(
             self,
             d=self.d[index],
-            value=self.value[index],
+            estimate=self.estimate[index],
             error=self.error[index],
+            lower_bound=self.lower_bound[index],
             replicas=self.replicas[:, index],
             effective=self.effective[index],
             missed=self.missed[index],
@@ -87,6 +112,7 @@ class LogPartition:
         """How far all of it can be trusted, in a few numbers."""
         return {
             "largest_error": float(self.error.max()),
+            "largest_lack": float(self.lacking.max()),
             "least_effective_share": float(self.effective.min()),
             "resamplings": self.resamplings,
             "steps": self.steps,
@@ -96,13 +122,15 @@ class LogPartition:
     @classmethod
     def exact(cls, d: Tensor, value: Tensor) -> LogPartition:
         """What enumeration gives: no error, and nothing missed."""
-        none = torch.zeros_like(value)
+        lengths, known = to_numpy(d), to_numpy(value)
+        none = np.zeros_like(known)
         return cls(
-            d=d,
-            value=value,
+            d=lengths,
+            estimate=known,
             error=none,
-            replicas=value[None],
-            effective=torch.ones_like(value),
+            lower_bound=known,
+            replicas=known[None],
+            effective=np.ones_like(known),
             acceptance=1.0,
             resamplings=0,
             steps=0,
@@ -113,18 +141,22 @@ class LogPartition:
     def refined(self, other: LogPartition, largest_error: float) -> LogPartition:
         """The other run's estimates where this one's error is above `largest_error`."""
         good = self.error <= largest_error
-        return LogPartition(
-            d=self.d,
-            value=torch.where(good, self.value, other.value),
-            error=torch.where(good, self.error, other.error),
-            replicas=torch.where(good, self.replicas, other.replicas),
-            effective=torch.where(good, self.effective, other.effective),
-            acceptance=other.acceptance,
+        return replace(
+            other,
+            estimate=np.where(good, self.estimate, other.estimate),
+            error=np.where(good, self.error, other.error),
+            lower_bound=np.maximum(self.lower_bound, other.lower_bound),
+            replicas=np.where(good, self.replicas, other.replicas),
+            effective=np.where(good, self.effective, other.effective),
             resamplings=self.resamplings + other.resamplings,
             steps=self.steps + other.steps,
-            anchor=other.anchor,
-            missed=torch.where(good, self.missed, other.missed),
+            missed=np.where(good, self.missed, other.missed),
         )
+
+
+def to_numpy(tensor: Tensor) -> Floats:
+    """The numbers of a tensor, wherever it lies, in float64."""
+    return tensor.double().cpu().numpy()
 
 
 def anneal(
@@ -142,8 +174,8 @@ def anneal(
     `show` is told the length reached and the longest one.
     """
     wanted, order = torch.sort(d.double())
-    survey = Survey(p, replicas=replicas, generator=generator)
-    sums = _Sums(wanted, survey, replicas)
+    states = Found(p)
+    sums = _Sums(wanted, Survey(p, replicas=replicas, generator=generator), states, replicas)
     log_zeta = exact_log_zeta_1(p).expand(replicas).clone()  # (R,)
     topics = sample_p_1(p, replicas * particles, generator=generator)
     g = log_word_weight(p, topics).double().view(replicas, particles)
@@ -178,28 +210,31 @@ def anneal(
         found = torch.where(wanted == length, known, found)
     value = torch.logsumexp(found, 0) - math.log(R)
     known_exactly = (wanted == 0) | (wanted == 1)
+    at_least = torch.where(known_exactly, found[0], states.lower_bound(wanted))
     return LogPartition(
-        d=wanted[back],
-        value=torch.where(known_exactly, found[0], value)[back],
-        error=torch.where(known_exactly, 0.0, relative_error(found))[back],
-        replicas=found[:, back],
-        effective=sums.effective[back],
+        d=to_numpy(wanted[back]),
+        estimate=to_numpy(torch.where(known_exactly, found[0], value)[back]),
+        error=to_numpy(torch.where(known_exactly, 0.0, relative_error(found))[back]),
+        lower_bound=to_numpy(at_least[back]),
+        replicas=to_numpy(found[:, back]),
+        effective=to_numpy(sums.effective[back]),
         acceptance=float(torch.stack(accepted).mean()) if accepted else 1.0,
         resamplings=resamplings,
         steps=steps,
         anchor=anchor,
-        missed=torch.where(known_exactly, 0.0, missed)[back],
+        missed=to_numpy(torch.where(known_exactly, 0.0, missed)[back]),
     )
 
 
 class _Sums:
     """What particles and modes give for the lengths passed so far, each replica for itself.
 
-    `found` (R, L) is log ζ, `missed` (L,) the share of it that particles had missed.
+    `found` (R, L) is log ζ, `missed` (L,) the share of it that particles had missed. The best of
+    the states that they come by are left in `states`.
     """
 
-    def __init__(self, wanted: Tensor, survey: Survey, replicas: int) -> None:
-        self._wanted, self._survey = wanted, survey
+    def __init__(self, wanted: Tensor, survey: Survey, states: Found, replicas: int) -> None:
+        self._wanted, self._survey, self._states = wanted, survey, states
         self.effective = torch.ones_like(wanted)
         self.found, self.missed = (
             wanted.new_zeros((replicas, len(wanted))),
@@ -222,6 +257,8 @@ class _Sums:
             modes = self._survey.near(length)
             if modes.d not in owners:
                 owners[modes.d] = modes.owner(topics).view(g.shape)
+                self._states.add(topics, g.view(-1))
+                self._states.add_means(self._survey.means(length))
             ahead = log_weight + (length - at) * g
             n = len(modes.mean) + 1
             by_particles = log_zeta[:, None] + log_sums_by(owners[modes.d], ahead, n)
@@ -275,7 +312,7 @@ def sample_p_1(p: Parameters, n: int, *, generator: Random) -> Tensor:
 def _word_log_weights(p: Parameters) -> Tensor:
     """b_k + Σ_j softplus(a_j + W_jk): (K,), float64, in blocks that keep W from being doubled."""
     sums = [
-        torch.nn.functional.softplus((rows + p.a).double()).sum(1)
+        torch.nn.functional.softplus(rows.double() + p.a.double()).sum(1)
         for rows in torch.split(p.W.T, max(1, 2**22 // p.n_topics))
     ]
     return p.b.double() + torch.cat(sums)

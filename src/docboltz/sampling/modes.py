@@ -2,7 +2,8 @@
 
 A model can give most of a long document's probability to a few states that no chain and no particle
 finds: a barrier of tens of nats lies before them. Mean field finds them from the right start, and
-every word, repeated for a whole document, is a start. A mean field μ is also a proof:
+every word, repeated for a whole document, is a start; so are single units and random states. A
+mean field μ is also a proof:
 
     log ζ(D) ≥ D (log Σ_k exp(b_k + Σ_j W_jk μ_j) + a·μ) + H(μ)
 
@@ -43,6 +44,8 @@ EVERY = 4
 """Lengths of the grid from one look from every word to the next."""
 DRAWS = 512
 """Draws of a replica around the modes of a length."""
+RANDOM_STARTS = 64
+"""Random states to start from."""
 
 
 @dataclass(frozen=True)
@@ -101,39 +104,54 @@ class Survey:
         self._p, self._replicas = p, replicas
         device, g = p.W.device, generator_of(generator)
         self._seed = int(torch.randint(2**62, (1,), device=device, generator=g))
+        own = torch.Generator(device).manual_seed(self._seed)
+        share_on = torch.linspace(0, 1, RANDOM_STARTS, dtype=p.W.dtype, device=device)
+        some = sample_topics(share_on[:, None].expand(-1, p.n_topics), generator=own)
+        self._starts = torch.cat([torch.eye(p.n_topics, dtype=p.W.dtype, device=device), some])
         self._found: dict[int, Surroundings] = {}
         self._looks: dict[int, Tensor] = {}
+        self._means: dict[int, Tensor] = {}
 
     def near(self, d: float) -> Surroundings:
         """Surroundings of the modes at the length of the grid that is next to d."""
-        i = max(0, round(math.log(max(d, 1.0)) / math.log(GRID)))
+        i = _number(d)
         if i not in self._found:
-            self._found[i] = self._surroundings(i)
+            generator = torch.Generator(self._p.W.device).manual_seed(self._seed + i)
+            found = _surroundings(self._p, GRID**i, self.means(d), self._replicas, generator)
+            self._found[i] = found
         return self._found[i]
 
-    def _surroundings(self, i: int) -> Surroundings:
-        # To look from every word at every length would cost more than all the rest.
-        p, length, below = self._p, GRID**i, i - i % EVERY
-        looks = [self._look(k) for k in (below, below + EVERY)]
-        mean = _distinct(p, length, iterate(p, length, torch.cat(looks), 10))
-        generator = torch.Generator(p.W.device).manual_seed(self._seed + i)
-        return _surroundings(p, length, mean, self._replicas, generator)
+    def means(self, d: float) -> Tensor:
+        """Means μ of the modes at the length of the grid that is next to d, best first: (n, F)."""
+        i = _number(d)
+        if i not in self._means:
+            # To look from every word at every length would cost more than all the rest.
+            p, length, below = self._p, GRID**i, i - i % EVERY
+            looks = [self._look(k) for k in (below, below + EVERY)]
+            self._means[i] = _distinct(p, length, iterate(p, length, torch.cat(looks), 10))
+        return self._means[i]
 
     def _look(self, i: int) -> Tensor:
         if i not in self._looks:
-            self._looks[i] = find_modes(self._p, GRID**i)
+            self._looks[i] = find_modes(self._p, GRID**i, self._starts)
         return self._looks[i]
 
 
-def find_modes(p: Parameters, d: float) -> Tensor:
-    """Means μ of the distinct modes that mean field at length D reaches from single words: (n, F).
+def _number(d: float) -> int:
+    """Which length of the grid is next to d."""
+    return max(0, round(math.log(max(d, 1.0)) / math.log(GRID)))
 
-    The best bound comes first; modes that cannot count are left out.
+
+def find_modes(p: Parameters, d: float, starts: Tensor | None = None) -> Tensor:
+    """Means μ of the distinct modes that mean field at length D reaches: (n, F).
+
+    It starts at single words, and at `starts` (n, F). The best bound comes first; modes that cannot
+    count are left out.
     """
     words = p.W.T
     if p.n_words > MOST_STARTS:
         words = words[torch.topk(p.b, MOST_STARTS).indices]
-    best = words[:0]
+    best = words[:0] if starts is None else iterate(p, d, starts, FIRST_STEPS)
     for some in torch.split(words, max(1, BLOCK_ENTRIES // p.n_words)):  # (≤ size, F)
         mean = iterate(p, d, torch.sigmoid(min(d, 20.0) * (some + p.a)), FIRST_STEPS)
         together = torch.cat([best, mean])

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from docboltz.errors import TrainingDiverged
 from docboltz.model.counts import SparseCounts
@@ -21,7 +22,13 @@ from docboltz.training.pretrain import MOST_DECAY, ContrastiveDivergence, Pretra
 from docboltz.training.run import History, Run, Save, Tensors
 from docboltz.training.together import ALONE, Alone
 from docboltz.training.trainer import Phase
-from docboltz.training.validation import HeldOut, Validation, hold_out
+from docboltz.training.validation import (
+    HeldOut,
+    Validation,
+    WatchedDocuments,
+    hold_out,
+    number_watched,
+)
 
 
 @dataclass(frozen=True)
@@ -138,10 +145,20 @@ class Course:
             validation = self._matching = None  # nothing could say how far it may go
         self._validation, self._seed, self._save = validation, seed, save
         self._counts, self._held_out = counts, None
+        self._part: Tensor | None = None
+        self._watched: WatchedDocuments | None = None
+        wanted = 0
+        if finetuning is not None and finetuning.chains == "pool" and together.size == 1:
+            wanted = finetuning.watched
+        n, g = len(counts), torch.Generator().manual_seed(together.seed(seed))
+        if validation is None and (number := number_watched(n, wanted)):
+            self._part, held = hold_out(n, number / n, generator=g)
+            self._watched = WatchedDocuments(counts.rows(held), latent_words, device)
         if validation is not None:
-            g = torch.Generator().manual_seed(together.seed(seed))
-            n, share = len(counts), validation.share
-            self._part, held = hold_out(n, share, generator=g, together=together)
+            self._part, held = hold_out(n, validation.share, generator=g, together=together)
+            if wanted:
+                followed = counts.rows(held[:wanted])
+                self._watched = WatchedDocuments(followed, latent_words, device)
             some = self._part[: len(held)]  # as many are looked at, to compare
             self._held_out = HeldOut(
                 counts.rows(held),
@@ -193,7 +210,8 @@ class Course:
 
     def _next_run(self) -> Run:
         trial, chosen = self.trial, self.chosen
-        rows = None if trial is None else self._part
+        holds_out = trial is not None or self._validation is None
+        rows = self._part if holds_out else None
         documents = Documents.of(
             self._counts, self._latent_words, self._device, self._together, rows=rows
         )
@@ -207,12 +225,15 @@ class Course:
             pretraining = replace(pretraining, weight_decay=decay)
         if chosen is not None:
             length = chosen.finetuning
-            finetuning = replace(finetuning, updates=length) if finetuning and length else None
+            finetuning = (
+                replace(finetuning, updates=length, watched=0) if finetuning and length else None
+            )
             length = chosen.matching
             matching = replace(matching, updates=length) if matching and length else None
         phases: list[Phase] = [ContrastiveDivergence(pretraining)]
         if finetuning is not None:
-            phases.append(MaximumLikelihood(finetuning))
+            watched = self._watched if holds_out else None
+            phases.append(MaximumLikelihood(finetuning, watched))
         if matching is not None:
             n = documents.facts.n
             phases.append(HalvesMatching(matching, self._latent_words, n))

@@ -11,7 +11,8 @@ B documents, R rungs, F topic units, K words.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
@@ -37,6 +38,7 @@ from docboltz.training.documents import Batch, Documents
 from docboltz.training.optimizers import Adam
 from docboltz.training.plans import Chunk
 from docboltz.training.schedules import decayed_rate
+from docboltz.training.validation import WatchedDocuments
 
 WARM_UP = 40
 """Updates' worth of sweeps before the first update: a fresh pool has to find the model's modes."""
@@ -44,6 +46,10 @@ MOST_WARM_UP_WORDS = 1e8
 """Words drawn at most before the first update: documents of thousands would take minutes."""
 MEMORY = 50
 """Updates that the mean of g at each rung looks back."""
+ESTIMATES = 25
+"""The most estimates of the held-out log-likelihood in a run."""
+ESTIMATE_EVERY = 200
+"""Updates between them are a multiple of this. An estimate takes as long as several updates."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -79,9 +85,13 @@ class Finetuning(ShortRepr):
     """Updates after which the pool is shown modes that its chains do not find by themselves."""
     momentum: float = 0.9
     """Adam's first β: share of the past in the direction of a step."""
+    watched: int = 200
+    """Documents to hold out, at most a fiftieth of all. Their log-likelihood is estimated up to 25
+    times on the way. 0 holds out none. None are held out of fewer than 500 documents, with several
+    workers, or with chains="data"."""
 
     def __post_init__(self) -> None:
-        least_of = {"bridge": 0, "mean_field_steps": 0, "gibbs_steps": 0}
+        least_of = {"bridge": 0, "mean_field_steps": 0, "gibbs_steps": 0, "watched": 0}
         for name in ("updates", "batch_size", "sweeps", "rungs", "visit_every", *least_of):
             least = least_of.get(name, 1)
             value = getattr(self, name)
@@ -117,8 +127,10 @@ class MaximumLikelihood:
 
     name = "Fine-tuning"
 
-    def __init__(self, settings: Finetuning) -> None:
-        self.settings = settings
+    def __init__(self, settings: Finetuning, watched: WatchedDocuments | None = None) -> None:
+        self.settings, self._watched = settings, watched
+        at_least = settings.updates / ESTIMATES
+        self._estimate_every = ESTIMATE_EVERY * math.ceil(at_least / ESTIMATE_EVERY)
         self.updates, self.batch_size = settings.updates, settings.batch_size
         # The average over the last fifth has the likelihood of the last point and a far better
         # behaved partition function.
@@ -258,13 +270,26 @@ class MaximumLikelihood:
         own = {"row_mean": self._row_mean, "mean_g": self._mean_g, "hosts": self._hosts}
         return {**own, **pool, **self._seen}
 
-    def watch(self, batch: Batch, update: int, generator: torch.Generator) -> dict[str, float]:
-        """Activity of the topic units on the data and in the chains, and how the chains mix."""
+    def watch(
+        self, batch: Batch, learnt: Parameters, update: int, generator: torch.Generator
+    ) -> dict[str, float]:
+        """Activity of the topic units on the data and in the chains, how the chains mix, and at
+        some looks the log-likelihood of held-out documents."""
         seen = {name: float(value) for name, value in self._seen.items()}
         if self._pool is not None:  # from here on, measure anew how far states travel
             walker = self._pool.walker
             walker.copy_(torch.arange(len(walker), device=walker.device))
+            due = update % self._estimate_every == 0 or update == self.updates
+            if self._watched is not None and due:
+                home = at_home(self._pool, self._hosts)
+                seen |= self._watched.measure(learnt, home, generator=generator)
         return seen
+
+
+def at_home(pool: ChainPool, hosts: Tensor) -> ChainPool:
+    """The pool without its guests: their rungs have the states `hosts` (R, F) again."""
+    topics = torch.where(pool.guest[:, None], hosts, pool.topics)
+    return replace(pool, topics=topics, guest=torch.zeros_like(pool.guest))
 
 
 def data_statistics(

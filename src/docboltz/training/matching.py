@@ -142,7 +142,9 @@ class HalvesMatching:
         """What was seen of the last minibatch."""
         return dict(self._seen)
 
-    def watch(self, batch: Batch, update: int, generator: torch.Generator) -> dict[str, float]:
+    def watch(
+        self, batch: Batch, learnt: Parameters, update: int, generator: torch.Generator
+    ) -> dict[str, float]:
         """Mean activity of the units, and how many halves of the last minibatch were matched."""
         return {name: float(value) for name, value in self._seen.items()}
 

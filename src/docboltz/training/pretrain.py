@@ -217,7 +217,9 @@ class ContrastiveDivergence:
         """Nothing lives on from update to update but the parameters."""
         return {}
 
-    def watch(self, batch: Batch, update: int, generator: torch.Generator) -> dict[str, float]:
+    def watch(
+        self, batch: Batch, learnt: Parameters, update: int, generator: torch.Generator
+    ) -> dict[str, float]:
         """Mean activity of the topic units, on documents and after the Gibbs steps."""
         data, model = contrast(
             self._p, batch, steps=self.variant(max(update - 1, 0)), generator=generator

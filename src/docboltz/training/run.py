@@ -6,6 +6,7 @@ values and put together again: a run taken up in the middle ends in the same bit
 
 from __future__ import annotations
 
+import math
 import signal
 import threading
 import time
@@ -29,6 +30,8 @@ LOOK = 100
 """Updates between looks: at what was learnt, and for numbers that are none."""
 SAVE_SECONDS = 60.0
 """Time between saves of the state."""
+MOST_NATS = 30.0
+"""Perplexities beyond exp of this are shown as exp of this, which a line has room for."""
 SHOW_SECONDS = 0.5
 """Time after which progress is shown in the middle of a chunk of updates."""
 
@@ -126,7 +129,7 @@ class Run:
     def _show(self, progress: Update) -> None:
         self._last_shown = time.monotonic()
         total = self._end - self._start
-        progress(self._trainer.update - self._start, total, note_of(self.history[-1:]))
+        progress(self._trainer.update - self._start, total, note_of(self.history))
 
     def _give_up(self) -> NoReturn:
         """Put the model back to the last look, and say what happened."""
@@ -249,23 +252,34 @@ def _name(tensor: str, rank: int) -> str:
 
 
 def note_of(history: History) -> str:
-    """The last look in a few words.
+    """The last look in a few words, with the last estimate of the held-out perplexity.
 
-    >>> note_of([{"update": 100, "data_activity": 0.423, "halves_found": 0.512}])
+    >>> note_of([{"phase": "Trial", "data_activity": 0.423, "halves_found": 0.512}])
     'units on 42%, held-out halves found 51%'
+    >>> looks = [{"phase": "Fine-tuning"}, {"phase": "Fine-tuning"}]
+    >>> looks[0]["held_out_log_likelihood"] = -6.42
+    >>> note_of(looks)
+    'held-out perplexity 614'
     """
+    if not history:
+        return ""
+    last = history[-1]
+    estimate = "held_out_log_likelihood"  # which not every look has
+    known = [e[estimate] for e in history if e["phase"] == last["phase"] and estimate in e]
     phrases = {
+        "held_out_perplexity": "held-out perplexity {:,.0f}",
         "data_activity": "units on {:.0%}",
         "model_activity": "in chains {:.0%}",
         "travelled": "states travel {:.0%}",
         "halves_found": "held-out halves found {:.0%}",
     }
-    return ", ".join(
-        phrase.format(entry[name])
-        for entry in history
-        for name, phrase in phrases.items()
-        if name in entry
-    )
+    seen = {"held_out_perplexity": perplexity_of(known[-1]), **last} if known else last
+    return ", ".join(phrase.format(seen[name]) for name, phrase in phrases.items() if name in seen)
+
+
+def perplexity_of(log_likelihood: float) -> float:
+    """The perplexity for a mean of log p(v)/N, at most exp(MOST_NATS)."""
+    return math.exp(min(-log_likelihood, MOST_NATS))
 
 
 def is_finite(p: Parameters) -> bool:

@@ -61,8 +61,13 @@ class Phase(Schedule, Protocol):
     def tensors(self) -> dict[str, Tensor]:
         """What lives on from update to update, changed in place; each worker has its own."""
 
-    def watch(self, batch: Batch, update: int, generator: torch.Generator) -> dict[str, float]:
-        """What there is to see after so many updates, to a person."""
+    def watch(
+        self, batch: Batch, learnt: Parameters, update: int, generator: torch.Generator
+    ) -> dict[str, float]:
+        """What there is to see after so many updates, to a person.
+
+        `learnt` are the parameters that would be the result now: averaged ones, late in a phase.
+        """
 
 
 class Trainer:
@@ -165,7 +170,7 @@ class Trainer:
         batch = self.documents.pick(torch.arange(looked_at, device=device) * n // looked_at)
         # Random numbers of its own: to look must not change what follows.
         generator = torch.Generator(device).manual_seed(self.update)
-        seen = self.phase.watch(batch, self.update, generator)
+        seen = self.phase.watch(batch, self.learnt, self.update, generator)
         if self.documents.together.size > 1:
             mean = torch.tensor(list(seen.values()), dtype=torch.float64) * self.documents.share
             seen = dict(zip(seen, self.documents.together.total(mean).tolist(), strict=True))

@@ -18,10 +18,13 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from docboltz.errors import InvalidParameter, is_number, is_whole, require
-from docboltz.model.conditionals import fast_topic_mean, free_energy, word_logits
-from docboltz.model.counts import SparseCounts, cut_counts, joined, whole_counts
+from docboltz.model.conditionals import fast_topic_mean, free_energy, topic_input, word_logits
+from docboltz.model.counts import SparseCounts, cut_counts, joined, times, whole_counts
 from docboltz.model.latent_words import LatentWords
 from docboltz.model.parameters import Parameters
+from docboltz.sampling.along_length import log_zeta_along_length
+from docboltz.sampling.pool import ChainPool
+from docboltz.sampling.posterior import sum_over_topics
 from docboltz.settings import ShortRepr
 from docboltz.training.together import ALONE, Alone
 
@@ -29,6 +32,15 @@ BLOCK_ENTRIES = 2**22
 """Logits held at once."""
 MOST_DOCUMENTS = 2000
 """Documents that are held out at most: more would cost time and hardly change a mean."""
+WATCHED_OF = 50
+"""At most one document of so many is held out to follow the log-likelihood."""
+FEWEST_WATCHED = 10
+"""The mean of fewer documents says little."""
+REPLICAS, PARTICLES = 2, 8
+"""For the sum over topics of each watched document."""
+ALIKE = 1.5
+"""Parts of the sweeps that follow each other are alike: repeated estimates for a model of 128 units
+spread so many times as far as those of independent parts would."""
 NEAREST = 10
 """A half is found if it is among so many nearest, or a twentieth of them where they are few."""
 
@@ -115,6 +127,16 @@ def hold_out(
     return order[held:], order[:held]
 
 
+def number_watched(n_documents: int, wanted: int) -> int:
+    """How many of so many documents are held out to follow their log-likelihood.
+
+    >>> number_watched(11_293, 200), number_watched(700, 200), number_watched(499, 200)
+    (200, 14, 0)
+    """
+    number = min(wanted, n_documents // WATCHED_OF)
+    return number if number >= FEWEST_WATCHED else 0
+
+
 class HeldOut:
     """Measures of a model on documents it has not learnt from; worker 0 measures for all."""
 
@@ -197,6 +219,51 @@ class HeldOut:
         each = torch.repeat_interleave(d, counts.starts.diff())
         x = SparseCounts(counts.starts, counts.words, shares.counts * each, counts.n_words)
         return float((free_energy(p, x).double() / d).mean())
+
+
+class WatchedDocuments:
+    """Held-out documents whose log-likelihood is followed while a model is trained for it."""
+
+    def __init__(
+        self, counts: SparseCounts, latent_words: LatentWords, device: torch.device
+    ) -> None:
+        self._counts = counts.to(device)
+        self._n = self._counts.lengths.double()
+        self._m = latent_words(self._counts.lengths)
+
+    def measure(
+        self, p: Parameters, pool: ChainPool, *, generator: torch.Generator
+    ) -> dict[str, float]:
+        """The mean of log p(v)/N over the documents, and a rough standard error of the estimate.
+
+        The error does not include the choice of documents, which is the same all the way.
+        """
+        log_zeta = log_zeta_along_length(p, pool, self._n + self._m, generator=generator)
+        numerator, error = self._numerator(p, generator)
+        parts = ((numerator - log_zeta) / self._n).mean(1)  # as many as log ζ has
+        of_zeta = ALIKE * float(parts.std()) / math.sqrt(len(parts))
+        of_numerator = float((error / self._n).norm()) / len(self._n)
+        return {
+            "held_out_log_likelihood": float(parts.mean()),
+            "held_out_error": math.hypot(of_zeta, of_numerator),
+            "held_out_documents": len(self._n),
+        }
+
+    def _numerator(self, p: Parameters, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+        """log Σ_h exp(v̂·b + h·θ + M g(h)) of each document and its standard error: (B,) each."""
+        if not bool(self._m.any()):
+            in_double = p.to(p.W.device, torch.float64)
+            value = -free_energy(in_double, self._counts.to(p.W.device, torch.float64))
+            return value, torch.zeros_like(value)
+        theta = topic_input(p, self._counts)  # (B, F)
+        seen = times(self._counts, p.b[:, None])[:, 0].double()
+        size = max(1, BLOCK_ENTRIES // (REPLICAS * PARTICLES * p.n_words))
+        effort = {"replicas": REPLICAS, "particles": PARTICLES, "sweeps": 1}
+        sums = [
+            sum_over_topics(p, some, m, generator=generator, **effort)
+            for some, m in zip(torch.split(theta, size), torch.split(self._m, size), strict=True)
+        ]
+        return seen + torch.cat([s.value for s in sums]), torch.cat([s.error for s in sums])
 
 
 def halves(
