@@ -260,7 +260,8 @@ def _parameters(model: Any, device: str) -> Parameters:
 def choose_to_predict(counts: csr_array, measures: Measures, draw: int = 0) -> csr_array:
     """Some documents with words, by chance: not too long ones, unless there are no others."""
     n = np.asarray(counts.sum(axis=1)).reshape(-1)
-    suited = np.flatnonzero((n > 0) & (n <= measures.longest))
+    fits = (n > 0) & (n <= measures.longest) & (n % measures.multiple == 0)
+    suited = np.flatnonzero(fits)
     some = suited if len(suited) else np.flatnonzero(n)
     drawn = np.random.default_rng(measures.predicted_seed + draw).permutation(some)
     return counts[np.sort(drawn[: measures.predicted])]

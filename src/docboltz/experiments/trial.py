@@ -27,6 +27,8 @@ class Measures:
     """Test documents whose words are predicted, for the perplexity, at most; 0 for none."""
     longest: int = 1000
     """Words of the longest of them."""
+    multiple: int = 1
+    """Their numbers of words are multiples of this, which leaves fewer lengths to find log ζ for."""
     predicted_seed: int = 0
     """What they and halves are drawn by: the same for models that are to be compared."""
     draws: int = 0
