@@ -28,7 +28,7 @@ class Measures:
     longest: int = 1000
     """Words of the longest of them."""
     multiple: int = 1
-    """Their numbers of words are multiples of this, which leaves fewer lengths to find log ζ for."""
+    """Their numbers of words are multiples of this, which leaves fewer lengths to measure."""
     predicted_seed: int = 0
     """What they and halves are drawn by: the same for models that are to be compared."""
     draws: int = 0
@@ -36,7 +36,7 @@ class Measures:
     recipe: see `table1`; 0 for none."""
 
     def __post_init__(self) -> None:
-        for name in ("topics", "predicted", "longest", "predicted_seed", "draws"):
+        for name in ("topics", "predicted", "longest", "multiple", "predicted_seed", "draws"):
             value = getattr(self, name)
             ok = is_whole(value) and value >= 0
             require(ok, "Measures", name, "a whole number of at least 0", value)
