@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from docboltz.estimator.density import Perplexity, measure_perplexity
 from docboltz.inference import to_torch
 from docboltz.likelihood import Method, numerator
 from docboltz.model.parameters import Parameters
-from docboltz.sampling.annealing import LogPartition
+from docboltz.sampling.annealing import ROUNDING, LogPartition
 
 OWNER = "docboltz reproduce"
 CERTAIN = 3.0
@@ -52,8 +52,7 @@ class LogZeta:
     @classmethod
     def of(cls, ours: LogPartition, ais: LogPartition, documents: NDArray[np.int64]) -> LogZeta:
         """Join both estimates at the same lengths; the larger of their lower bounds holds."""
-        bound = np.maximum(ours.lower_bound, ais.lower_bound)
-        estimates = ais.estimate, ais.error, ours.value, ours.error, bound
+        estimates = ais.estimate, ais.error, ours.value, ours.error, ours.lower_bound
         floats = (tuple(map(float, each)) for each in estimates)
         return cls(tuple(map(int, ours.d)), tuple(map(int, documents)), *floats)
 
@@ -85,9 +84,8 @@ class LogZeta:
     @property
     def disproved(self) -> NDArray[np.bool_]:
         """Lengths at which the lower bound proves AIS wrong."""
-        found: NDArray[np.bool_] = self.lower_bound > np.add(
-            self.ais, CERTAIN * np.asarray(self.ais_error)
-        )
+        above = np.subtract(self.lower_bound, self.ais)
+        found: NDArray[np.bool_] = above > np.maximum(CERTAIN * np.array(self.ais_error), ROUNDING)
         return found
 
     @property
@@ -147,8 +145,10 @@ def measure_table_1(
         ais = model.log_zeta(every, method="ais", random_state=seed)
     first = all_draws[0]
     d, where, documents = np.unique(first.d, return_inverse=True, return_counts=True)
-    ours = model.log_zeta(d, random_state=seed)
-    log_zeta = LogZeta.of(ours, ais.at(np.searchsorted(every, d)), documents)
+    theirs, ours = ais.at(np.searchsorted(every, d)), model.log_zeta(d, random_state=seed)
+    # What either search found counts for both.
+    ours = replace(ours, lower_bound=np.maximum(ours.lower_bound, theirs.lower_bound))
+    log_zeta = LogZeta.of(ours, theirs, documents)
     bounds = [draw.log_sums(p, "bound", seed)[0] for draw in all_draws]
     by_ais = [ais.estimate[np.searchsorted(every, draw.d)] for draw in all_draws]
     log_sums, error = first.log_sums(p, "importance", seed)
