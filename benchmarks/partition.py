@@ -20,7 +20,7 @@ import numpy as np
 import torch
 
 import docboltz
-from docboltz.sampling.lower_bound import Found
+from docboltz.sampling.lower_bound import StateSet
 
 
 class Clock:
@@ -51,7 +51,7 @@ def main() -> None:
     parser.add_argument("--lengths", type=int, default=400, help="different lengths of a test set")
     parser.add_argument("--device", default="auto")
     arguments = parser.parse_args()
-    clock = Clock(Found, "add", "add_means", "lower_bound")
+    clock = Clock(StateSet, "add", "add_means", "lower_bound")
     for path in arguments.models:
         compare(docboltz.load(path, device=arguments.device), arguments, clock)
 

@@ -74,6 +74,15 @@ def test_everything_is_labelled_legible_and_told_apart(kind, curves, lengths):
     assert len({line.get_marker() for line in lines}) == len(NAMES)
 
 
+def test_a_name_looks_the_same_in_all_panels():
+    one, two = ([1, 2], [3, 4]), ([1, 2], [5, 6])
+    figure = plots.beside({"left": {"a": one, "c": two}, "right": {"b": one, "c": two}}, x="", y="")
+    looks = [{x.get_label(): x.get_color() for x in axes.get_lines()} for axes in figure.axes]
+    assert looks[0] == looks[1]
+    assert len(set(looks[0].values())) == 3
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["a", "c", "b"]
+
+
 def test_curves_stand_beside_each_other():
     curves = {"AIS": ([5, 9], [1.0, 2.0]), "lower bound": ([5, 9], [2.0, 3.0])}
     figure = plots.beside({"ORS": curves, "RS": curves}, x="D", y="nats")

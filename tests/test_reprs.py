@@ -15,7 +15,7 @@ def things():
     model = docboltz.TextModel.fit(TEXTS, units=3, updates=5, min_df=1)
     counted = model.count(TEXTS)
     documents = tuple(Document(str(n), text) for n, text in enumerate(TEXTS))
-    with pytest.warns(UserWarning, match="trained for its features"):
+    with pytest.warns(UserWarning, match="contrastive divergence"):
         measured = model.perplexity(TEXTS)
     return [
         model,

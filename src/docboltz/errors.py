@@ -150,7 +150,7 @@ class UncertainLikelihoodWarning(UserWarning):
 
 
 class NoDensityWarning(UserWarning):
-    """A likelihood by a model that was trained for its features alone."""
+    """A likelihood by a model that was not trained for its density."""
 
 
 class MissingPackageWarning(UserWarning):

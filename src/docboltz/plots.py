@@ -142,12 +142,14 @@ def beside(
     y: str,
     same_scale: bool = False,
 ) -> Figure:
-    """Curves (x, y) by name in panels by title, side by side; all have the same names."""
+    """Curves (x, y) by name in panels by title, side by side; a name looks the same in all."""
     figure = Figure((WIDTH * len(panels), HEIGHT), layout="constrained", facecolor="white")
     every = np.atleast_1d(figure.subplots(1, len(panels), sharey=same_scale))
+    names = list(dict.fromkeys(name for curves in panels.values() for name in curves))
     for axes, (title, curves) in zip(every, panels.items(), strict=True):
-        for number, (name, curve) in enumerate(curves.items()):
-            axes.plot(*curve, label=name, markevery=(number / 30, 0.1), **_style(number))
+        for number, name in enumerate(names):  # all of them, for the legend
+            curve, mark = curves.get(name, ([], [])), (number / 30, 0.1)
+            axes.plot(*curve, label=name, markevery=mark, **_style(number))
         axes.set_title(title, fontsize=FONT_SIZE)
         axes.set_xlabel(x)
         axes.yaxis.set_major_locator(MaxNLocator(6, steps=ROUND))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -270,9 +271,7 @@ def test_uncertain_lengths_alone_get_more_particles(fitted, monkeypatch) -> None
 def test_likelihoods_after_contrastive_divergence_alone_warn(fitted) -> None:
     X = corpus(10)
     for call in (fitted.score, fitted.score_samples, fitted.perplexity):
-        with pytest.warns(NoDensityWarning, match="trained for its features.*recipe='density'") as (
-            caught
-        ):
+        with pytest.warns(NoDensityWarning, match="divergence.*recipe='density'") as caught:
             call(X)
         assert caught[0].filename == __file__
     tuned = Finetuning(updates=2, rungs=8, bridge=2, sweeps=1)
@@ -288,13 +287,13 @@ def test_the_papers_way_warns_of_what_it_is_worth() -> None:
     X = corpus(30)
     rs = ReplicatedSoftmax(4, recipe="paper").set_params(**few).fit(X)
     assert (rs.pretraining_.max_steps, rs.finetuning_) == (20, None)
-    with pytest.warns(NoDensityWarning, match="trained for its features"):
+    with pytest.warns(NoDensityWarning, match="by contrastive divergence"):
         rs.score(X)
     ors = OverReplicatedSoftmax(4, latent_words=50, recipe="paper")
     ors.set_params(**few, finetuning__updates=2).fit(X)
     assert (ors.finetuning_.chains, ors.finetuning_.sweeps) == ("data", 20)
     assert not ors.has_density_
-    with pytest.warns(NoDensityWarning, match="the paper's way.*recipe='density'"):
+    with pytest.warns(NoDensityWarning, match="start at documents.*recipe='density'"):
         ors.score(X)
 
 
@@ -379,16 +378,16 @@ def planted(fitted) -> OverReplicatedSoftmax:
 
 
 def test_a_value_is_never_below_what_is_proven(planted) -> None:
-    with pytest.warns(
-        UncertainLikelihoodWarning, match="2 of 2 lengths.* nats more at D = 100"
-    ):
+    with pytest.warns(UncertainLikelihoodWarning, match="2 of 2 lengths.* nats more at D = 100"):
         found = planted.log_zeta([60, 100], method="ais", random_state=0)
     known = planted.log_zeta([60, 100], method="exact")
     assert (known.value - found.estimate > 1).all(), "nothing is missed: a blunt test"
     assert (found.lower_bound <= known.value).all()
     np.testing.assert_allclose(found.value, known.value, atol=0.01)
-    np.testing.assert_allclose(found.lacking, known.value - found.estimate, atol=0.01)
-    assert (known.lacking == 0).all()
+    np.testing.assert_allclose(found.shortfall, known.value - found.estimate, atol=0.01)
+    assert (known.shortfall == 0).all()
+    with pytest.raises(InvalidParameter, match="'annealing' for lengths that are not whole"):
+        planted.log_zeta([2.5], method="ais")
 
 
 def test_perplexity_by_annealed_importance_sampling_uses_what_is_proven(planted) -> None:
@@ -396,6 +395,13 @@ def test_perplexity_by_annealed_importance_sampling_uses_what_is_proven(planted)
     with pytest.warns(UncertainLikelihoodWarning, match="is too small"):
         found = planted.perplexity(X, partition="ais", random_state=0)
     assert found.value == pytest.approx(planted.perplexity(X).value, rel=0.02)
+    assert found.is_lower_bound
+    assert "at least" in repr(found)
+    kept = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert kept["is_lower_bound"]
+    assert kept["errors"]["log_partition"] is None, "an error that has been proven wrong"
+    assert kept["log_partition"]["method"] == "ais"
+    assert not planted.perplexity(X).is_lower_bound
     with pytest.raises(InvalidParameter, match="'partition'"):
         planted.perplexity(X, partition="importance")
 

@@ -13,7 +13,7 @@ from docboltz.model.conditionals import log_word_weight
 from docboltz.model.parameters import Parameters
 from docboltz.sampling.ais import anneal_temperatures
 from docboltz.sampling.annealing import anneal
-from docboltz.sampling.lower_bound import Found, climb, distinct, log_sum_over
+from docboltz.sampling.lower_bound import StateSet, climb, distinct, log_sum_over
 from tests.conftest import random_parameters
 from tests.sampling.test_modes import hidden_mode
 
@@ -58,7 +58,7 @@ def test_it_is_log_zeta_where_all_states_were_found() -> None:
     known = exact.log_zeta(p, LENGTHS)
     twice = torch.cat([states, states.flip(0)])
     torch.testing.assert_close(log_sum_over(p, twice, LENGTHS), known, rtol=1e-12, atol=1e-12)
-    found = Found(p)
+    found = StateSet(p)
     for some in torch.split(twice, 100):
         found.add(some, log_word_weight(p, some))
     torch.testing.assert_close(found.lower_bound(LENGTHS), known, rtol=1e-12, atol=1e-12)
@@ -69,13 +69,26 @@ def test_means_alone_are_a_bound_and_good_for_short_documents() -> None:
     p = random_parameters(9, 30, seed=1)
     flat = Parameters(0 * p.W, p.a, p.b)
     d = torch.tensor([3.0]).double()
-    found = Found(flat)
+    found = StateSet(flat)
     found.add_means(torch.sigmoid(3 * p.a)[None])
     torch.testing.assert_close(found.lower_bound(d), exact.log_zeta(flat, d))
 
 
 def test_nothing_found_is_no_bound() -> None:
-    assert Found(random_parameters(3, 5)).lower_bound(LENGTHS).tolist() == [-math.inf] * 7
+    assert StateSet(random_parameters(3, 5)).lower_bound(LENGTHS).tolist() == [-math.inf] * 7
+
+
+def test_modes_of_rare_words_are_found_in_a_large_vocabulary(monkeypatch) -> None:
+    """The rarest of more words than are started from has a mode with nearly all of the weight."""
+    monkeypatch.setattr("docboltz.sampling.modes.MOST_STARTS", 20)
+    p = random_parameters(40, 200, seed=4, scale=0.05)
+    p.W[:, 7], p.b[7] = torch.tensor([4.0, -4.0]).double().repeat(20), 7.0 - 4.0 * 20
+    state = (p.W[:, 7] > 0).double()[None]
+    d = torch.tensor([50.0]).double()
+    found = anneal(p, d, generator=seeded())
+    assert found.value[0] == pytest.approx(50 * log_word_weight(p, state).item(), abs=0.1)
+    frequent = torch.topk(p.b, 20).indices
+    assert 7 not in frequent.tolist(), "the word is frequent: a blunt test"
 
 
 def test_states_are_counted_once() -> None:
@@ -104,5 +117,5 @@ def test_it_proves_annealed_importance_sampling_wrong(p: Parameters) -> None:
     assert (known - found.estimate > 20 * found.error + 1).all(), "nothing is missed: a blunt test"
     assert found.disproved.all()
     np.testing.assert_allclose(found.value, known, atol=0.1)
-    np.testing.assert_allclose(found.lacking, known - found.estimate, atol=0.1)
+    np.testing.assert_allclose(found.shortfall, known - found.estimate, atol=0.1)
     assert not anneal(p, d, generator=seeded(1)).disproved.any()

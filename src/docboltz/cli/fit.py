@@ -44,11 +44,9 @@ def likelihood_course(history: list[dict[str, Any]]) -> str | None:
     lowest = min(range(len(nats)), key=nats.__getitem__)
     before = [each for each, look in zip(nats, looks, strict=True) if look["update"] <= 0.8 * end]
     if nats[-1] - nats[lowest] > NOTICEABLE:
-        said += (
-            f" It was lowest after {looks[lowest]['update']:,} updates: fewer --updates would do."
-        )
+        said += f" It was lowest after {looks[lowest]['update']:,} updates of fine-tuning."
     elif before and before[-1] - nats[-1] > NOTICEABLE:
-        said += " It was still falling: more --updates would help."
+        said += " It was still falling when training ended."
     return said
 
 

@@ -47,17 +47,13 @@ def perplexity(
     """
     from docboltz.device import choose_device
     from docboltz.errors import InvalidParameter, NoDensityWarning
-    from docboltz.estimator.density import no_density
     from docboltz.indexing import count_documents
     from docboltz.text_model import TextModel
 
     text_model = TextModel.open(model, device=device)
     read = text_model.read(**corpus)
-    estimator = text_model.estimator
-    rough = not estimator.has_density_
-    if rough:
-        from_data = estimator.finetuning_ is not None and estimator.matching_ is None
-        worth = no_density(OptionNames(["recipe"]), from_data=from_data)
+    worth = text_model.estimator.density_warning(OptionNames(["recipe"]))
+    if worth is not None:
         remark(f"warning: {worth}", quiet=quiet)
         if not yes and not (sys.stdin.isatty() and click.confirm("Measure it all the same?")):
             raise InvalidParameter(
@@ -81,7 +77,7 @@ def perplexity(
     if found.unigram is not None and found.value > found.unigram:
         remark("It predicts worse than the frequencies of words alone: train longer.", quiet=quiet)
     if json:
-        about = {**as_json(read, counts), "contrastive_divergence_only": rough}
+        about = {**as_json(read, counts), "contrastive_divergence_only": worth is not None}
         print_json({**about, **found.to_dict()})
         return
     rows = [[type(text_model.estimator).__name__, f"{found.value:,.1f}", _error(found.error)]]

@@ -15,7 +15,7 @@ from docboltz.cli.output import print_text, remark
 @click.command()
 @option("--out -o", "Folder for results; may hold some.", type=options.PATH, required=True)
 @flag("--quick", "A reduced run, minutes on a CPU, that says so.")
-@flag("--table-1", "Table 1 alone, reduced, in an hour or two on a CPU.")
+@flag("--table-1", "Table 1 alone, reduced, some hours on a CPU.")
 @option("--seeds", "Times each model is trained: 3, or 1 if quick.", type=click.IntRange(1, 1000))
 @option("--counts", "Folder with counted documents; no text is needed then.", type=options.PATH)
 @flag("--save-counts", "Only count: --out is a folder for --counts.")
@@ -27,7 +27,7 @@ from docboltz.cli.output import print_text, remark
 @option("--only", "Only trials whose name contains this.", "")
 @option(
     "--shorter",
-    "Divide the updates of the models trained the paper's way by this: 1, 100 if quick.",
+    "Divide the updates of training the paper's way: by 1, 100 (--quick) or 20 (--table-1).",
     type=options.COUNT,
 )
 @flag("--report-only", "Run nothing, write the report anew.")
@@ -57,6 +57,9 @@ def reproduce(
     from docboltz.experiments.report import write_report
     from docboltz.experiments.reproduction import reproduce as run
     from docboltz.files import require_apart, require_writable
+
+    if quick and table_1:
+        raise click.UsageError("Choose one of --quick and --table-1.")
 
     def log(message: str) -> None:
         remark(message, quiet=quiet)

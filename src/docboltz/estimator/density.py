@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -31,7 +31,7 @@ from docboltz.model.parameters import Parameters
 from docboltz.model.unigram import unigram_log_likelihood
 from docboltz.progress import progress_bar
 from docboltz.sampling.ais import anneal_temperatures
-from docboltz.sampling.annealing import LogPartition, anneal, to_numpy
+from docboltz.sampling.annealing import LogPartition, PartitionMethod, anneal, to_numpy
 
 FIRST_PARTICLES, MORE_PARTICLES = 128, 1024
 """Of each replica in a first run, and in a second one for lengths whose error is then too large."""
@@ -43,11 +43,9 @@ LARGEST_ERROR = 0.5
 """Standard error of log ζ, in nats, beyond which a figure is not to be trusted. Where one of the
 replicas outweighs all others it is 1, however far they are apart."""
 
-PartitionMethod = Literal["exact", "annealing", "ais"]
-
 
 def no_density(spelling: Spelling = PYTHON, *, from_data: bool = False) -> str:
-    """What a likelihood is worth after training for features, or with chains that begin at data.
+    """What likelihoods are worth after training for features, or with chains that start at data.
 
     >>> no_density().partition("mean little. ")[2]
     "Fit with recipe='density' to have one."
@@ -55,14 +53,14 @@ def no_density(spelling: Spelling = PYTHON, *, from_data: bool = False) -> str:
     density = spelling.setting("recipe='density'")
     if from_data:
         return (
-            "This model was trained the paper's way, with chains that begin at documents. Such "
-            "training leaves modes that hold most of the probability and that the paper's "
-            "annealed importance sampling does not find. The likelihoods given here count them, "
-            f"and are far worse than the paper's. Fit with {density} for a better density."
+            "This model was trained with chains that start at documents, as the paper's. That "
+            "usually leaves modes far from all documents that hold most of the probability. The "
+            "paper's annealed importance sampling misses them; the likelihoods given here count "
+            f"them, and are far lower. Fit with {density} for a better density."
         )
     return (
-        "This model was trained for its features, as the recipes 'quick' and 'full' do, which "
-        "makes no density worth the name: its likelihoods mean little. "
+        "This model was trained by contrastive divergence or by matching halves, which makes "
+        "features rather than a density: its likelihoods mean little. "
         f"Fit with {density} to have one."
     )
 
@@ -79,7 +77,7 @@ class Perplexity:
     numerator_error: float
     """Part of it from the sum over units of each document."""
     partition_error: float
-    """Part of it from log ζ, common to all documents."""
+    """Part of it from log ζ, common to all documents; NaN where its estimate is proven wrong."""
     method: str
     """How log p(v) was found; for ORS and RS the `method` of `score_samples`."""
     n_documents: int
@@ -91,25 +89,41 @@ class Perplexity:
     unigram: float | None = None
     """Perplexity of the same documents by the shares of words alone, where it was asked for."""
 
+    @property
+    def is_lower_bound(self) -> bool:
+        """Whether log ζ is its lower bound, as the estimate is proven wrong: the perplexity may be
+        larger, and it is not known by how much."""
+        return self.log_partition is not None and bool(self.log_partition.disproved.any())
+
     def __repr__(self) -> str:
         error = "?" if math.isnan(self.error) else f"{self.error:.3g}"
-        how = f"{self.method}, {self.n_documents:,} documents"
-        return f"Perplexity({self.value:.6g} ± {error}, {how})"
+        value = (
+            f"at least {self.value:.6g}" if self.is_lower_bound else f"{self.value:.6g} ± {error}"
+        )
+        return f"Perplexity({value}, {self.method}, {self.n_documents:,} documents)"
 
     def to_dict(self) -> dict[str, Any]:
         """The figure, its errors and what is known of log ζ, as JSON can hold it: it has no NaN."""
         zeta = self.log_partition
-        of_documents = None if math.isnan(self.documents_error) else self.documents_error
-        of_model = {"numerator": self.numerator_error, "log_partition": self.partition_error}
+        errors = {
+            "documents": self.documents_error,
+            "numerator": self.numerator_error,
+            "log_partition": self.partition_error,
+        }
         return {
             "perplexity": self.value,
+            "is_lower_bound": self.is_lower_bound,
             "unigram": self.unigram,
-            "error": None if math.isnan(self.error) else self.error,
-            "errors": {"documents": of_documents, **of_model},
+            "error": _known(self.error),
+            "errors": {name: _known(error) for name, error in errors.items()},
             "method": self.method,
             "documents": self.n_documents,
             "log_partition": None if zeta is None else zeta.diagnostics(),
         }
+
+
+def _known(error: float) -> float | None:
+    return None if math.isnan(error) else error
 
 
 def measure_perplexity(
@@ -142,6 +156,8 @@ def measure_perplexity(
         # Errors of log ζ at different lengths go together: let each replica make its own mean.
         means = (partition.replicas[:, some] / words).mean(1)
         of_partition = means.std(ddof=1) / math.sqrt(len(means))
+        if partition.disproved[some].any():
+            of_partition = math.nan
     parts = of_documents, of_numerator, of_partition
     whole, documents, units, zeta = (float(value * x) for x in (math.hypot(*parts), *parts))
     return Perplexity(value, whole, documents, units, zeta, method, L, len(n) - L, partition)
@@ -167,8 +183,8 @@ class Density(Learns):
         lengths : N of one or more documents.
         method : "exact" (at most 20 units: sums over all their states), "annealing" (all lengths
             from one run of weighted particles), or "ais", the paper's way, for comparison: 128
-            chains and 1,000 temperatures for each length, which is rounded. By default exact with
-            at most 16 units, and annealing otherwise.
+            chains and 1,000 temperatures for each length, which must be whole. By default exact
+            with at most 16 units, and annealing otherwise.
         replicas, particles, sweeps : effort of annealing. By default there are 128 particles in
             each replica, and lengths where that leaves an error above a quarter of a nat get theirs
             from a second run with 1,024. Modes that particles miss are found by mean field and
@@ -176,7 +192,7 @@ class Density(Learns):
         random_state : seed of the estimate; None for the model's.
 
         The result has a `lower_bound` that holds for certain, whatever the method: the sum over
-        states that were found. `value` is never below it, and `lacking` tells by how much the
+        states that were found. `value` is never below it, and `shortfall` tells by how much the
         method's own `estimate` was.
 
         Warns where the lower bound proves an estimate wrong, and where the standard error is above
@@ -262,6 +278,11 @@ class Density(Learns):
         owner = f"{type(self).__name__}.unigram_perplexity"
         return measure_perplexity(owner, log_p, to_numpy(counts.lengths), method="exact").value
 
+    def density_warning(self, spelling: Spelling = PYTHON) -> str | None:
+        """What the model's likelihoods are worth; None where it was trained for them."""
+        from_data = self.finetuning_ is not None and self.matching_ is None
+        return None if self.has_density_ else no_density(spelling, from_data=from_data)
+
     def _likelihood(
         self,
         X: ArrayLike,
@@ -282,10 +303,8 @@ class Density(Learns):
         if partition is not None:
             _require_method(partition, "partition", ("annealing", "ais"), p.n_topics, owner)
         seed = self._seed(random_state, owner)
-        if not self.has_density_:
-            # Trained by maximum likelihood it was, if not with chains that make a density.
-            from_data = self.finetuning_ is not None and self.matching_ is None
-            warn_user(no_density(from_data=from_data), NoDensityWarning)
+        if (worth := self.density_warning()) is not None:
+            warn_user(worth, NoDensityWarning)
         lengths, where = torch.unique(n + m, return_inverse=True)
         states = zeta = None
         if method == "exact":
@@ -320,21 +339,22 @@ class Density(Learns):
         if method == "exact":
             return LogPartition.exact(d, self._topic_states(p).log_zeta(d))
         if method == "ais":
+            whole = bool((d == d.round()).all())
+            require(whole, owner, "method", "'annealing' for lengths that are not whole", method)
             with progress_bar("log Z", "lengths", shown=self.verbose) as show:
-                found = anneal_temperatures(p, d.round(), generator=generator, show=show)
+                found = anneal_temperatures(p, d, generator=generator, show=show)
         else:
             found = self._annealed(p, d, effort, generator)
         if found.disproved.any():
-            worst = int(found.lacking.argmax())
+            worst, count = int(found.shortfall.argmax()), int(found.disproved.sum())
             name, more = "annealing", "More particles make it better."
             if method == "ais":
                 name = "annealed importance sampling"
                 more = "Its chains miss modes; method='annealing' looks for them."
             warn_user(
-                f"log ζ by {name} is too small at {int(found.disproved.sum())} of {len(found.d)} "
-                f"lengths: the states that were found prove it to be at least "
-                f"{found.lacking[worst]:.1f} nats more at D = {found.d[worst]:g}. That lower bound "
-                f"is reported instead. {more}",
+                f"log ζ by {name} is too small at {count} of {len(found.d)} lengths: the states "
+                f"that were found prove it to be at least {found.shortfall[worst]:.1f} nats more "
+                f"at D = {found.d[worst]:g}. That lower bound is reported instead. {more}",
                 UncertainLikelihoodWarning,
             )
         elif found.error.max() > LARGEST_ERROR:

@@ -68,8 +68,8 @@ class OverReplicatedSoftmax(TopicModel):
     pretraining_, finetuning_, matching_ : settings of the phases it went through, what was left
         open chosen; None without fine-tuning and matching, or where `partial_fit` has moved the
         model since.
-    has_density_ : whether it was last trained by maximum likelihood; without that, likelihoods
-        mean little.
+    has_density_ : whether it was last trained by maximum likelihood with a pool of chains; without
+        that, likelihoods mean little.
     n_updates_ : minibatches learnt from.
     looks_ : what held-out documents chose by: strength, updates of fine-tuning and matching, and
         halves found.

@@ -249,7 +249,7 @@ def reproduce(
     chosen = PLANS[plan]
     if shorter is not None:
         chosen = replace(chosen, shorter=shorter)
-    trials = part_of(select(chosen.trials(n_seeds or chosen.n_seeds), only), part)
+    trials = select(chosen.trials(n_seeds or chosen.n_seeds), only)
     on_gpu = choose_device(device, "reproduce").type != "cpu"
     records = read_records(folder)
     if records and (other := plan_of(records.values(), folder)).name != plan:
@@ -262,7 +262,7 @@ def reproduce(
     for dataset in absent:
         log(f"Left out: {dataset}, of which there are no documents: they come from a folder.")
     for _ in run(
-        [trial for trial in trials if trial.dataset not in absent],
+        part_of([trial for trial in trials if trial.dataset not in absent], part),
         lambda dataset: sources.load(dataset, log),
         folder=folder,
         device=device,

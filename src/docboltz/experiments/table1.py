@@ -126,6 +126,11 @@ class Table1:
         return float(np.std(self.paper_way, ddof=1)) if len(self.paper_way) > 1 else 0.0
 
     @property
+    def mean_unigram(self) -> float:
+        """The unigram model's perplexity: the mean over the draws."""
+        return float(np.mean(self.unigram))
+
+    @property
     def of_unigram(self) -> float:
         """Mean over the draws of the share of the unigram model's perplexity."""
         return float(np.mean(np.divide(self.paper_way, self.unigram)))
@@ -149,6 +154,8 @@ def measure_table_1(
     # What either search found counts for both.
     ours = replace(ours, lower_bound=np.maximum(ours.lower_bound, theirs.lower_bound))
     log_zeta = LogZeta.of(ours, theirs, documents)
+    if not np.isfinite([ours.value, theirs.estimate]).all():
+        raise ArithmeticError("log ζ is not a finite number")
     bounds = [draw.log_sums(p, "bound", seed)[0] for draw in all_draws]
     by_ais = [ais.estimate[np.searchsorted(every, draw.d)] for draw in all_draws]
     log_sums, error = first.log_sums(p, "importance", seed)

@@ -22,8 +22,8 @@ from docboltz.model.parameters import Parameters
 from docboltz.randomness import Random
 from docboltz.sampling.annealing import LogPartition, effective_share, to_numpy
 from docboltz.sampling.chains import draw_topics, sample_topics
-from docboltz.sampling.lower_bound import Found
-from docboltz.sampling.modes import Survey
+from docboltz.sampling.lower_bound import StateSet
+from docboltz.sampling.modes import Survey, grid_number
 from docboltz.sampling.words import sample_word_shares
 
 BLOCK_ENTRIES, GPU_ENTRIES = 2**18, 2**26
@@ -43,7 +43,7 @@ def anneal_temperatures(
 
     `show` is told how many lengths are done, and of how many.
     """
-    found, states = [], Found(p)
+    found, states = [], StateSet(p)
     survey = Survey(p, replicas=1, generator=generator)
     entries = GPU_ENTRIES if p.W.device.type == "cuda" else BLOCK_ENTRIES
     done = 0
@@ -53,11 +53,12 @@ def anneal_temperatures(
             show(done + lengths * step // steps, len(d))
 
         log_weight, topics, g = _anneal(p, some, chains, steps, generator, show_steps)
-        for i, length in enumerate(some):
+        for i in range(len(some)):
             states.add(topics[i], g[i])
-            states.add_means(survey.means(float(length)))
         found.append(log_weight)
         done += len(some)
+    for length in {grid_number(length): length for length in d.tolist()}.values():
+        states.add_means(survey.means(length))
     log_weight = torch.cat(found).T  # (C, L)
     estimate = torch.logsumexp(log_weight, 0) - math.log(chains)
     error = (log_weight - estimate).exp().std(0) / math.sqrt(chains)
@@ -75,6 +76,7 @@ def anneal_temperatures(
         steps=steps * len(d),
         anchor=0.0,
         missed=np.full(len(d), math.nan),
+        method="ais",
     )
 
 

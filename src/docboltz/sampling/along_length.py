@@ -11,8 +11,6 @@ R rungs, L lengths.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import torch
 from torch import Tensor
 
@@ -44,9 +42,9 @@ def log_zeta_along_length(
     """Estimate log ζ at the lengths `d` (L,) from consecutive parts of some sweeps: (PARTS, L).
 
     Their mean is the estimate, and their spread a rough measure of its error: rough, because states
-    of one part resemble those of the next. The pool is left as it is.
+    of one part resemble those of the next. Beyond the longest rung log ζ is continued by a straight
+    line, which is a little too low. The pool is left as it is.
     """
-    pool = replace(pool)
     seen = []
     for number in range(burn_in + PARTS * sweeps):
         pool, info = sweep(p, pool, number, generator=generator)

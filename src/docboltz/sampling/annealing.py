@@ -23,6 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 import torch
@@ -33,10 +34,11 @@ from docboltz.model.conditionals import log_word_weight
 from docboltz.model.parameters import Parameters
 from docboltz.randomness import Random, generator_of, uniform
 from docboltz.sampling.chains import gibbs_sweep, sample_topics
-from docboltz.sampling.lower_bound import Found
+from docboltz.sampling.lower_bound import StateSet
 from docboltz.sampling.modes import Survey, log_sums_by
 
 Floats = NDArray[np.float64]
+PartitionMethod = Literal["exact", "annealing", "ais"]
 
 KEPT = 0.99
 """Effective share of the particles that a step of D leaves. At the same work small steps with one
@@ -74,7 +76,10 @@ class LogPartition:
     anchor: float
     """Estimate of log ζ(0) by the first particles, less F log 2, which it is: nearly 0."""
     missed: Floats
-    """Share of ζ(D) that particles lack, by more than three errors, and modes add: (L,)."""
+    """Share of ζ(D) that particles lack, by more than three errors, and modes add: (L,); NaN where
+    nothing looks for modes."""
+    method: PartitionMethod
+    """How the estimate was found."""
 
     @property
     def value(self) -> Floats:
@@ -82,18 +87,18 @@ class LogPartition:
         return np.maximum(self.estimate, self.lower_bound)
 
     @property
-    def lacking(self) -> Floats:
+    def shortfall(self) -> Floats:
         """Nats by which the estimate is below the lower bound; 0 where it is not: (L,)."""
         return self.value - self.estimate
 
     @property
     def disproved(self) -> NDArray[np.bool_]:
         """Whether an estimate is below the lower bound by more than three errors: (L,)."""
-        return self.lacking > np.maximum(3 * self.error, ROUNDING)
+        return self.shortfall > np.maximum(3 * self.error, ROUNDING)
 
     def __repr__(self) -> str:
-        most = f"lengths up to D = {self.d.max():g}" if len(self.d) else "no length"
-        return f"LogPartition({len(self.d)} {most}, largest error {self.error.max():.2g})"
+        lengths = f"{len(self.d)} lengths up to D = {self.d.max():g}"
+        return f"LogPartition({lengths}, largest error {self.error.max():.2g})"
 
     def at(self, index: NDArray[np.int64]) -> LogPartition:
         """The lengths with these numbers."""
@@ -108,15 +113,17 @@ class LogPartition:
             missed=self.missed[index],
         )
 
-    def diagnostics(self) -> dict[str, float | int]:
+    def diagnostics(self) -> dict[str, float | int | str | None]:
         """How far all of it can be trusted, in a few numbers."""
+        missed = float(self.missed.max())
         return {
+            "method": self.method,
             "largest_error": float(self.error.max()),
-            "largest_lack": float(self.lacking.max()),
+            "largest_shortfall": float(self.shortfall.max()),
             "least_effective_share": float(self.effective.min()),
             "resamplings": self.resamplings,
             "steps": self.steps,
-            "largest_share_missed_by_particles": float(self.missed.max()),
+            "largest_share_missed_by_particles": None if math.isnan(missed) else missed,
         }
 
     @classmethod
@@ -136,6 +143,7 @@ class LogPartition:
             steps=0,
             anchor=0.0,
             missed=none,
+            method="exact",
         )
 
     def refined(self, other: LogPartition, largest_error: float) -> LogPartition:
@@ -174,7 +182,7 @@ def anneal(
     `show` is told the length reached and the longest one.
     """
     wanted, order = torch.sort(d.double())
-    states = Found(p)
+    states = StateSet(p)
     sums = _Sums(wanted, Survey(p, replicas=replicas, generator=generator), states, replicas)
     log_zeta = exact_log_zeta_1(p).expand(replicas).clone()  # (R,)
     topics = sample_p_1(p, replicas * particles, generator=generator)
@@ -223,6 +231,7 @@ def anneal(
         steps=steps,
         anchor=anchor,
         missed=to_numpy(torch.where(known_exactly, 0.0, missed)[back]),
+        method="annealing",
     )
 
 
@@ -233,12 +242,12 @@ class _Sums:
     the states that they come by are left in `states`.
     """
 
-    def __init__(self, wanted: Tensor, survey: Survey, states: Found, replicas: int) -> None:
+    def __init__(self, wanted: Tensor, survey: Survey, states: StateSet, replicas: int) -> None:
         self._wanted, self._survey, self._states = wanted, survey, states
         self.effective = torch.ones_like(wanted)
         self.found, self.missed = (
             wanted.new_zeros((replicas, len(wanted))),
-            wanted.clone().zero_(),
+            torch.zeros_like(wanted),
         )
         self._next = 0
 

@@ -32,8 +32,8 @@ MOST_FLIPS = 100
 """Units that a climb flips at most."""
 
 
-class Found:
-    """States and means that a search has come by, and the bound they make."""
+class StateSet:
+    """The states and means that a search has found, and the lower bound they give."""
 
     def __init__(self, p: Parameters) -> None:
         self._p = p
@@ -45,11 +45,11 @@ class Found:
         self._states.append(topics[torch.topk(g, min(STATES, len(g))).indices])
 
     def add_means(self, mean: Tensor) -> None:
-        """Keep the first of the means μ (n, F), which come best first."""
+        """Keep the best of the means μ (n, F), which are sorted, best first."""
         self._means.append(mean[:MEANS])
 
     def lower_bound(self, d: Tensor) -> Tensor:
-        """What log ζ is at least at the lengths `d` (L,): (L,), float64."""
+        """The lower bound of log ζ at the lengths `d` (L,): (L,), float64."""
         exact, lengths = self._p.to(d.device, torch.float64), d.double()
         bound = torch.full_like(lengths, -math.inf)
         states = list(self._states)
@@ -80,7 +80,8 @@ def distinct(states: Tensor) -> Tensor:
     """
     g = torch.Generator().manual_seed(0)
     salt = torch.randint(-(2**62), 2**62, (states.shape[1],), generator=g).to(states.device)
-    key = (states.long() * salt).sum(1)  # wraps around
+    blocks = torch.split(states, 4096)
+    key = torch.cat([(block.long() * salt).sum(1) for block in blocks])  # wraps around
     order = torch.argsort(key)
     first = torch.ones_like(order, dtype=torch.bool)
     first[1:] = key[order].diff() != 0

@@ -31,7 +31,8 @@ BLOCK_ENTRIES = 2**24
 FIRST_STEPS, FURTHER_STEPS = 5, 25
 """Steps of mean field that all words make, and that the best of them make then."""
 MOST_STARTS = 8192
-"""Words to start from: the likeliest of a larger vocabulary."""
+"""Words to start from. Of a larger vocabulary those with the largest g of the state that the word
+would have, at least: b_k + Σ_j max(W_jk + a_j, 0)."""
 MOST_MODES = 64
 """Modes kept for a length."""
 NEGLIGIBLE = 12.0
@@ -114,7 +115,7 @@ class Survey:
 
     def near(self, d: float) -> Surroundings:
         """Surroundings of the modes at the length of the grid that is next to d."""
-        i = _number(d)
+        i = grid_number(d)
         if i not in self._found:
             generator = torch.Generator(self._p.W.device).manual_seed(self._seed + i)
             found = _surroundings(self._p, GRID**i, self.means(d), self._replicas, generator)
@@ -123,7 +124,7 @@ class Survey:
 
     def means(self, d: float) -> Tensor:
         """Means μ of the modes at the length of the grid that is next to d, best first: (n, F)."""
-        i = _number(d)
+        i = grid_number(d)
         if i not in self._means:
             # To look from every word at every length would cost more than all the rest.
             p, length, below = self._p, GRID**i, i - i % EVERY
@@ -137,7 +138,7 @@ class Survey:
         return self._looks[i]
 
 
-def _number(d: float) -> int:
+def grid_number(d: float) -> int:
     """Which length of the grid is next to d."""
     return max(0, round(math.log(max(d, 1.0)) / math.log(GRID)))
 
@@ -150,7 +151,8 @@ def find_modes(p: Parameters, d: float, starts: Tensor | None = None) -> Tensor:
     """
     words = p.W.T
     if p.n_words > MOST_STARTS:
-        words = words[torch.topk(p.b, MOST_STARTS).indices]
+        least = p.b + (words + p.a).relu().sum(1)
+        words = words[torch.topk(least, MOST_STARTS).indices]
     best = words[:0] if starts is None else iterate(p, d, starts, FIRST_STEPS)
     for some in torch.split(words, max(1, BLOCK_ENTRIES // p.n_words)):  # (≤ size, F)
         mean = iterate(p, d, torch.sigmoid(min(d, 20.0) * (some + p.a)), FIRST_STEPS)

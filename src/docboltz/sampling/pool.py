@@ -132,23 +132,28 @@ def visit_modes(
     now gets its own back: a mode that learning has flattened would keep its guests for ever.
     Returns the states before this visit too.
     """
-    topics = torch.where(pool.guest[:, None], hosts, pool.topics)
-    home = replace(pool, topics=topics, guest=torch.zeros_like(pool.guest))
+    home = at_home(pool, hosts)
     modes = find_modes(p, length)  # (n, F)
     d, g = pool.d.double(), mean_g.double()
     weight = torch.outer(d, log_word_weight(p, modes).double()) + mode_bound(
         p, 0.0, modes
     )  # (R, n)
     if not bool(weight.isfinite().all()):  # a run that diverges has nothing to visit
-        return home, topics
+        return home, home.topics
     steps = torch.cat([(d[:1] - 1) * g[:1], (g[1:] + g[:-1]) / 2 * d.diff()])
     log_zeta = exact_log_zeta_1(p) + steps.cumsum(0)  # (R,)
     share = GUESTS * torch.sigmoid(torch.logsumexp(weight, 1) - log_zeta)
     drawn = uniform(share.shape, like=share, random=generator)
     mode = torch.multinomial(torch.softmax(weight, 1), 1, generator=generator)[:, 0]
     proposed, guest = sample_topics(modes[mode], generator=generator), drawn < share
-    visited = replace(home, topics=torch.where(guest[:, None], proposed, topics), guest=guest)
-    return visited, topics
+    visited = replace(home, topics=torch.where(guest[:, None], proposed, home.topics), guest=guest)
+    return visited, home.topics
+
+
+def at_home(pool: ChainPool, hosts: Tensor) -> ChainPool:
+    """The pool without its guests: their rungs have the states `hosts` (R, F) again."""
+    topics = torch.where(pool.guest[:, None], hosts, pool.topics)
+    return replace(pool, topics=topics, guest=torch.zeros_like(pool.guest))
 
 
 def _exchanged(d: Tensor, g: Tensor, parity: int, generator: Random) -> tuple[Tensor, Tensor]:

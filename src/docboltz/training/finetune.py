@@ -12,7 +12,7 @@ B documents, R rungs, F topic units, K words.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import torch
@@ -26,6 +26,7 @@ from docboltz.randomness import Random
 from docboltz.sampling.chains import draw_topics, gibbs_sweep, sample_topics
 from docboltz.sampling.pool import (
     ChainPool,
+    at_home,
     part_of_pool,
     start_pool,
     sweep,
@@ -284,12 +285,6 @@ class MaximumLikelihood:
                 home = at_home(self._pool, self._hosts)
                 seen |= self._watched.measure(learnt, home, generator=generator)
         return seen
-
-
-def at_home(pool: ChainPool, hosts: Tensor) -> ChainPool:
-    """The pool without its guests: their rungs have the states `hosts` (R, F) again."""
-    topics = torch.where(pool.guest[:, None], hosts, pool.topics)
-    return replace(pool, topics=topics, guest=torch.zeros_like(pool.guest))
 
 
 def data_statistics(
