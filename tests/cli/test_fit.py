@@ -425,7 +425,7 @@ def test_the_course_of_the_perplexity_is_a_curve_with_a_hint():
         "(12 documents that were not learned from)."
     )
     falling = likelihood_course(looks_with([7.0, 6.9, 6.8, 6.7, 6.6, 6.5]))
-    assert falling.endswith(" It was still falling: more --updates would help.")
+    assert falling.endswith(" It was still falling when training ended.")
     risen = likelihood_course(looks_with([7.0, 6.0, 6.1, 6.2, 6.3, 6.4]))
-    assert risen.endswith(" It was lowest after 400 updates: fewer --updates would do.")
+    assert risen.endswith(" It was lowest after 400 updates of fine-tuning.")
     assert len(likelihood_course(looks_with([7.0, 900.0]))) < 160

@@ -29,7 +29,7 @@ def test_the_page(tmp_path):
     page = page_of(tmp_path)
     assert "| ORS | .668 | .515 ± .007 | .691 | .510 ± .010 |" in page  # of two seeds and of three
     assert "| LDA | .304 | .410 ± .010 | .351 | .410 ± .010 |" in page  # Reuters
-    assert "| Unigram | 1,335 | 1.000 | 700 | – | 1.000 | – |" in page
+    assert "| Unigram | 1,335 | 1.000 | 1,000 ± 0.0 | – | 1.000 | – |" in page
     assert "| ORS, M = 100 | 958 | .718 | 650 ± 0.0 | 14.1 | .650 | 600 ± 0.0 |" in page
     rest = "4,000 ± 0.0 | 0.0 / 5.0 | 50% / 25% | 8 / 0.1 / 0.4 |"
     for how in ("M = 50, the paper's way", "M = 50, for density"):

@@ -259,10 +259,11 @@ def reproduce(
             settings=("out",),
         )
     absent = sorted({trial.dataset for trial in trials if not sources.has(trial.dataset)})
+    trials = part_of([trial for trial in trials if trial.dataset not in absent], part)
     for dataset in absent:
         log(f"Left out: {dataset}, of which there are no documents: they come from a folder.")
     for _ in run(
-        part_of([trial for trial in trials if trial.dataset not in absent], part),
+        trials,
         lambda dataset: sources.load(dataset, log),
         folder=folder,
         device=device,
