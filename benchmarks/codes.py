@@ -32,8 +32,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from development import load_split
+from docboltz.corpus.analysis import TextAnalysis
 from docboltz.corpus.document import Document
-from docboltz.corpus.text import TextAnalysis
 from docboltz.search import store as searching
 from docboltz.search.store import About, Block, Question, SearchStore, write_store
 from docboltz.search.vectors import codes_of, likely, unit_vectors

@@ -42,7 +42,7 @@ from docboltz.cluster.features import FeaturesOfPart
 from docboltz.cluster.ids import hashes_of
 from docboltz.cluster.parts import jobs_of
 from docboltz.cluster.vocabulary import select, tally
-from docboltz.corpus.text import TextAnalysis
+from docboltz.corpus.analysis import TextAnalysis
 from docboltz.text_model import TextModel
 from docboltz.training.together import Together
 from scale import make_documents, memory_of

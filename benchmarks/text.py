@@ -21,11 +21,11 @@ from pathlib import Path
 
 import numpy as np
 
+from docboltz.corpus.analysis import TextAnalysis
 from docboltz.corpus.counting import count
 from docboltz.corpus.datasets import load_dataset
 from docboltz.corpus.document import Document
 from docboltz.corpus.readers import read
-from docboltz.corpus.text import TextAnalysis
 
 N_MILLION = 1_000_000
 

@@ -21,7 +21,7 @@ from scipy import sparse
 from sklearn.decomposition import TruncatedSVD
 
 from docboltz import OverReplicatedSoftmax, Pretraining
-from docboltz.corpus.checks import check_structure
+from docboltz.corpus.corpus import check_structure
 from docboltz.corpus.datasets import load_dataset
 
 

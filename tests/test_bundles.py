@@ -14,9 +14,8 @@ from typing import Any
 
 import pytest
 
-from docboltz.bundles import Bundle, Fingerprint
 from docboltz.errors import InvalidModelFile, InvalidParameter
-from docboltz.files import digest
+from docboltz.storage import Bundle, Fingerprint, digest
 
 THING = Bundle(
     noun="thing",

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from docboltz import files
+from docboltz import storage as files
 from docboltz.errors import InvalidCorpus
-from docboltz.files import cache_folder, folder_above, replacing, sha256, temporary_folder
+from docboltz.storage import cache_folder, folder_above, replacing, sha256, temporary_folder
 
 
 def test_the_environment_names_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,7 +88,7 @@ def test_a_folder_is_held_though_somebody_looks_at_it_when_it_is_made(
 HOLDING = """
 import sys, time
 from pathlib import Path
-from docboltz.files import temporary_folder
+from docboltz.storage import temporary_folder
 with temporary_folder("docboltz-reading", Path(sys.argv[1])) as folder:
     (folder / "0").write_text("gigabytes")
     print(folder, flush=True)

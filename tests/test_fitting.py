@@ -10,9 +10,8 @@ from scipy.sparse import csr_array
 import docboltz
 from docboltz import OverReplicatedSoftmax, Pretraining, Validation, fitting
 from docboltz.corpus.chunks import ChunkCounter
-from docboltz.corpus.counts import Corpus
+from docboltz.corpus.corpus import Corpus, Vocabulary
 from docboltz.corpus.document import Document
-from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.errors import (
     FewDocumentsWarning,
     InvalidCorpus,

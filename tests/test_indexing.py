@@ -223,7 +223,7 @@ def test_the_model_cannot_be_replaced_while_an_index_takes_its_place(model, monk
             held.append(True)
         real(source, target)
 
-    monkeypatch.setattr("docboltz.bundles.os.replace", replace)
+    monkeypatch.setattr("docboltz.storage.os.replace", replace)
     model.index(texts(20))
     assert held == [True]
 

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from docboltz.errors import InvalidModelFile, InvalidParameter
-from docboltz.files import digest
-from docboltz.storage import Arrays, fingerprint, fingerprint_of, load_model, save_model
+from docboltz.storage import Arrays, digest, fingerprint, fingerprint_of, load_model, save_model
 
 ARRAYS = {"W": np.arange(6, dtype=np.float32).reshape(2, 3), "b": np.ones(3, np.float64)}
 SETTINGS = {"model": "Test", "stopped": None, "names": ["ä", "ß"]}

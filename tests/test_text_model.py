@@ -15,8 +15,8 @@ import pytest
 import docboltz
 from docboltz.answers import Unit
 from docboltz.cli.spelling import OptionNames
+from docboltz.corpus.analysis import TextAnalysis
 from docboltz.corpus.document import Document
-from docboltz.corpus.text import TextAnalysis
 from docboltz.errors import (
     InvalidCorpus,
     InvalidModelFile,

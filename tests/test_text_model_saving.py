@@ -10,13 +10,12 @@ import pytest
 
 import docboltz
 from docboltz import Pretraining, ReplicatedSoftmax
-from docboltz.corpus.text import TextAnalysis
+from docboltz.corpus.analysis import TextAnalysis
 from docboltz.errors import (
     InvalidModelFile,
     InvalidParameter,
 )
-from docboltz.files import digest
-from docboltz.storage import save_model
+from docboltz.storage import digest, save_model
 
 from .text_models import TEXTS, estimator, fitted
 

@@ -18,9 +18,9 @@ if _cores >= 8 and _busy < _cores / 2:
     os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
 if TYPE_CHECKING:
+    from docboltz.corpus.analysis import TextAnalysis
     from docboltz.corpus.datasets import load_dataset
     from docboltz.corpus.readers import read
-    from docboltz.corpus.text import TextAnalysis
     from docboltz.estimator.models import OverReplicatedSoftmax, ReplicatedSoftmax, load
     from docboltz.model.latent_words import (
         FixedLatentWords,
@@ -39,7 +39,7 @@ _HOME = {
     for module, names in {
         "corpus.datasets": ("load_dataset",),
         "corpus.readers": ("read",),
-        "corpus.text": ("TextAnalysis",),
+        "corpus.analysis": ("TextAnalysis",),
         "estimator.models": ("OverReplicatedSoftmax", "ReplicatedSoftmax", "load"),
         "model.latent_words": ("FixedLatentWords", "LatentWordsUpTo", "ProportionalLatentWords"),
         "text_model": ("TextModel", "open"),

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, TypeVar
 from docboltz.corpus.document import Document
 from docboltz.corpus.places import Span
 from docboltz.progress import printable
-from docboltz.settings import strings, typed
+from docboltz.storage import strings, typed
 from docboltz.text_table import Columns, table_lines
 
 SHOWN_CHARACTERS = 200

@@ -18,23 +18,20 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from docboltz.answers import ExpectedWord, ExpectedWords, Hit, Hits, Unit, Units, title_of
+from docboltz.corpus.analysis import TextAnalysis, is_spaceless
+from docboltz.corpus.corpus import Corpus, Vocabulary
 from docboltz.corpus.counting import count
-from docboltz.corpus.counts import Corpus
 from docboltz.corpus.document import Document
 from docboltz.corpus.places import PlaceFinder, Span
 from docboltz.corpus.read_options import ReadOptions
-from docboltz.corpus.text import TextAnalysis, is_spaceless
-from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.errors import InvalidCorpus, InvalidParameter, NoAnswer, require, require_count
-from docboltz.files import StrPath
 from docboltz.light import LightModel
 from docboltz.search.query import LONGEST, Filter, Phrase, Query, parse
 from docboltz.search.score import By
 from docboltz.search.store import STORE, Question, Store, model_of_store, open_store
 from docboltz.search.vectors import Best, unit_vectors
 from docboltz.search.words import index_analysis
-from docboltz.settings import strings, typed
-from docboltz.storage import Arrays, fingerprint_of
+from docboltz.storage import Arrays, StrPath, fingerprint_of, strings, typed
 
 SEARCH = "search"
 """Folder of the search store in that of the model."""

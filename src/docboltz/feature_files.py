@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from docboltz.corpus.counts import Corpus
+from docboltz.corpus.corpus import Corpus
 from docboltz.corpus.readers import as_documents
 from docboltz.corpus.stored import give_back_freed
 from docboltz.errors import EmptyDocumentsWarning, InvalidParameter, require, warn_user
-from docboltz.files import replacing, require_apart
 from docboltz.indexing import BLOCK_DOCUMENTS, count_documents, counts_folder
 from docboltz.progress import progress_bar
+from docboltz.storage import replacing, require_apart
 from docboltz.topics.mixture import Assignment
 
 if TYPE_CHECKING:

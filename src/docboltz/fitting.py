@@ -15,15 +15,13 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import numpy as np
 
 from docboltz.answers import Unit
-from docboltz.corpus.counts import Corpus
+from docboltz.corpus.analysis import LanguageGuess, TextAnalysis
+from docboltz.corpus.corpus import Corpus, Vocabulary
 from docboltz.corpus.document import Document
-from docboltz.corpus.language_guess import LanguageGuess
 from docboltz.corpus.parts import remove_parts
 from docboltz.corpus.read_options import ReadOptions
 from docboltz.corpus.readers import Documents, as_documents
 from docboltz.corpus.stored import let_go
-from docboltz.corpus.text import TextAnalysis
-from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.device import choose_device
 from docboltz.errors import (
     DocboltzError,
@@ -44,7 +42,6 @@ from docboltz.estimator.learning import few_documents
 from docboltz.estimator.models import OverReplicatedSoftmax
 from docboltz.estimator.saving import describe
 from docboltz.evaluation.topic_words import BLOCK_DOCUMENTS, TopicTally
-from docboltz.files import StrPath, require_apart
 from docboltz.indexing import (
     COUNTS,
     WaitingDocuments,
@@ -56,7 +53,7 @@ from docboltz.indexing import (
     write_documents,
 )
 from docboltz.progress import remark
-from docboltz.storage import CHECKPOINT, MODEL, Arrays, save_model
+from docboltz.storage import CHECKPOINT, MODEL, Arrays, StrPath, require_apart, save_model
 from docboltz.topic_verbs import FOLDER
 from docboltz.topics.topic_tree import TOPICS
 from docboltz.training.recipes import find_recipe, with_updates

@@ -15,15 +15,13 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self
 
+from docboltz.corpus.analysis import TextAnalysis
+from docboltz.corpus.corpus import Corpus, Vocabulary
 from docboltz.corpus.counting import count
-from docboltz.corpus.counts import Corpus
 from docboltz.corpus.document import Document
 from docboltz.corpus.parts import remove_parts
 from docboltz.corpus.readers import Documents, as_documents
-from docboltz.corpus.text import TextAnalysis
-from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.errors import InvalidParameter, require
-from docboltz.files import digest, folder_above, require_apart
 from docboltz.progress import progress_bar, remark
 from docboltz.search.documents import END_OF_NUMBERS
 from docboltz.search.milvus import (
@@ -37,7 +35,7 @@ from docboltz.search.milvus import (
     write_milvus,
 )
 from docboltz.search.store import EXACT_DOCUMENTS, STORE, About, Block, open_store, write_store
-from docboltz.storage import MODEL, fingerprint
+from docboltz.storage import MODEL, digest, fingerprint, folder_above, require_apart
 
 if TYPE_CHECKING:
     from docboltz.text_model import TextModel

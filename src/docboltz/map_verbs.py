@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from docboltz.corpus.checks import check_structure
+from docboltz.corpus.corpus import check_structure
 from docboltz.layout.coordinates import Progress
 from docboltz.layout.document_map import MAP, DocumentMap
 from docboltz.search.vectors import Floats, unit_vectors

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from docboltz.answers import Topics
 from docboltz.errors import require
 from docboltz.evaluation.by_length import ByLength
-from docboltz.files import replacing
+from docboltz.storage import replacing
 from docboltz.topics.over import Shares
 
 WIDTH, HEIGHT = 3.5, 2.8

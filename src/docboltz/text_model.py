@@ -20,14 +20,13 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from docboltz.asking import SEARCH, without_unknown
-from docboltz.corpus.counts import Corpus, without_empty
-from docboltz.corpus.text import TextAnalysis
+from docboltz.corpus.analysis import TextAnalysis
+from docboltz.corpus.corpus import Corpus, without_empty
 from docboltz.errors import InvalidCorpus, InvalidModelFile, InvalidParameter, require
 from docboltz.explaining import Explaining
-from docboltz.files import StrPath
 from docboltz.map_verbs import MapVerbs
 from docboltz.search.store import STORE
-from docboltz.storage import MODEL, Arrays, load_model, save_model
+from docboltz.storage import MODEL, Arrays, StrPath, load_model, save_model
 
 if TYPE_CHECKING:
     from docboltz.cluster.features import Inferred

@@ -15,7 +15,7 @@ import numpy as np
 
 from docboltz.answers import Topics
 from docboltz.asking import Asking
-from docboltz.corpus.checks import check_structure
+from docboltz.corpus.corpus import check_structure
 from docboltz.errors import (
     InvalidModelFile,
     InvalidParameter,

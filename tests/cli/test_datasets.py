@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from docboltz.corpus.analysis import TextAnalysis
 from docboltz.corpus.datasets import DATASETS, TextDataset
 from docboltz.corpus.document import Document
-from docboltz.corpus.text import TextAnalysis
 
 
 @pytest.fixture

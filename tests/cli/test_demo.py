@@ -2,9 +2,9 @@
 
 import pytest
 
+from docboltz.corpus.analysis import TextAnalysis
 from docboltz.corpus.datasets import DATASETS, TextDataset
 from docboltz.corpus.document import Document
-from docboltz.corpus.text import TextAnalysis
 from docboltz.errors import InvalidCorpus
 
 from .texts import ENGLISH

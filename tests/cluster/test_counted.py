@@ -11,9 +11,9 @@ import docboltz
 from docboltz.cluster import counted
 from docboltz.cluster.counted import Counted, CountedCorpus, CountPart
 from docboltz.cluster.parts import jobs_of
+from docboltz.corpus.analysis import TextAnalysis
+from docboltz.corpus.corpus import Corpus
 from docboltz.corpus.counting import count
-from docboltz.corpus.counts import Corpus
-from docboltz.corpus.text import TextAnalysis
 
 
 @pytest.fixture(params=[7, 100], ids=["small blocks", "one block"])

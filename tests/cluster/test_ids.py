@@ -17,9 +17,9 @@ from docboltz.cluster.counted import CountedCorpus, CountPart
 from docboltz.cluster.features import FeaturesOfPart
 from docboltz.cluster.ids import find_new_ids, rename
 from docboltz.cluster.parts import Job, jobs_of
+from docboltz.corpus.analysis import TextAnalysis
+from docboltz.corpus.corpus import Vocabulary
 from docboltz.corpus.report import ReadReport
-from docboltz.corpus.text import TextAnalysis
-from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.text_model import TextModel
 from tests.cluster.conftest import without_ray
 

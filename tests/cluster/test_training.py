@@ -13,8 +13,8 @@ from docboltz import OverReplicatedSoftmax, Pretraining
 from docboltz.cluster import training
 from docboltz.cluster.counted import CountedCorpus, CountPart
 from docboltz.cluster.parts import jobs_of
+from docboltz.corpus.analysis import TextAnalysis
 from docboltz.corpus.counting import count
-from docboltz.corpus.text import TextAnalysis
 from docboltz.errors import OtherRun
 from docboltz.estimator.models import load
 from docboltz.storage import CHECKPOINT

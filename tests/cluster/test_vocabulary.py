@@ -8,9 +8,9 @@ import pytest
 
 import docboltz
 from docboltz.cluster.vocabulary import add_up, select, tally
+from docboltz.corpus.analysis import TextAnalysis
 from docboltz.corpus.counting import count
 from docboltz.corpus.report import ReadReport
-from docboltz.corpus.text import TextAnalysis
 from docboltz.errors import InvalidCorpus
 
 TEXTS = [

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from docboltz.corpus.counts import Corpus
+from docboltz.corpus.corpus import Corpus, Vocabulary
 from docboltz.corpus.document import Document
 from docboltz.corpus.split import Counting, Split, count_split
-from docboltz.corpus.vocabulary import Vocabulary
 
 THEMES = {
     "sea": ["ship", "harbour", "sail", "wave", "captain", "anchor", "tide"],

@@ -1,8 +1,8 @@
 import numpy as np
 
 from docboltz.corpus import chunks
+from docboltz.corpus.analysis import TextAnalysis
 from docboltz.corpus.chunks import ChunkCounter
-from docboltz.corpus.text import TextAnalysis
 
 WORDS = TextAnalysis(pretokenised=True)
 
@@ -36,7 +36,7 @@ def test_many_words_are_numbered_in_parts(monkeypatch):
     text = " ".join(f"w{i % 50}" for i in range(1000))
     whole = ChunkCounter(WORDS).count([text, text])
     monkeypatch.setattr(chunks, "WORDS_AT_ONCE", 7)
-    monkeypatch.setattr("docboltz.corpus.text.BLOCK", 100)
+    monkeypatch.setattr("docboltz.corpus.analysis.BLOCK", 100)
     parts = ChunkCounter(WORDS).count([text, text])
     assert np.array_equal(whole.terms, parts.terms)
     assert np.array_equal(whole.counts, parts.counts)

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
 from docboltz.corpus import counting
+from docboltz.corpus.analysis import TextAnalysis
 from docboltz.corpus.chunks import ChunkCounter
+from docboltz.corpus.corpus import Vocabulary
 from docboltz.corpus.counting import count
 from docboltz.corpus.document import Document
 from docboltz.corpus.parts import Parts
-from docboltz.corpus.text import TextAnalysis
-from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.errors import InvalidCorpus, InvalidParameter
 
 WORDS = TextAnalysis(pretokenised=True)

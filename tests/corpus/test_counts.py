@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from docboltz.corpus.counts import Corpus, split_rows, without_empty
-from docboltz.corpus.vocabulary import Vocabulary
+from docboltz.corpus.corpus import Corpus, Vocabulary, split_rows, without_empty
 from docboltz.errors import InvalidCorpus, InvalidParameter
 
 

@@ -2,8 +2,8 @@ import sys
 
 import pytest
 
-from docboltz.corpus import docstrings
-from docboltz.corpus.docstrings import collect_docstrings, load_docstrings
+from docboltz.corpus import datasets as docstrings
+from docboltz.corpus.datasets import collect_docstrings, load_docstrings
 from docboltz.errors import InvalidCorpus
 
 LONG = "a text of more than twenty words " * 4

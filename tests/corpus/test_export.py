@@ -6,15 +6,13 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from docboltz.corpus.analysis import TextAnalysis
+from docboltz.corpus.corpus import Corpus, Vocabulary
 from docboltz.corpus.counting import count
-from docboltz.corpus.counts import Corpus
-from docboltz.corpus.datasets import DATASETS, TextDataset
+from docboltz.corpus.datasets import DATASETS, TextDataset, spelled_out, write_json_lines
 from docboltz.corpus.document import Document
-from docboltz.corpus.export import spelled_out, write_json_lines
 from docboltz.corpus.readers import read
 from docboltz.corpus.split import Split
-from docboltz.corpus.text import TextAnalysis
-from docboltz.corpus.vocabulary import Vocabulary
 
 TRAIN = (Document("a", "Größe\nzählt \u2028", ("x", "y")), Document("b", "", ()))
 TEST = (Document("c", 'say "no"', ("x",)),)

@@ -1,7 +1,6 @@
 import pytest
 
-from docboltz.corpus.language_guess import LanguageGuess
-from docboltz.corpus.text import TextAnalysis
+from docboltz.corpus.analysis import LanguageGuess, TextAnalysis
 
 TEXTS = {
     "english": "The court said on Tuesday that it would not hear the case, and the company now has "

@@ -1,6 +1,6 @@
 import pytest
 
-from docboltz.corpus.languages import (
+from docboltz.corpus.analysis import (
     CODES,
     language_name,
     read_stop_words,

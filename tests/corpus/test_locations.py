@@ -13,7 +13,7 @@ from docboltz.corpus import locations
 from docboltz.corpus.locations import locate
 from docboltz.corpus.readers import read
 from docboltz.errors import InvalidCorpus
-from docboltz.files import NotAFile
+from docboltz.storage import NotAFile
 
 
 def texts(source, **options):

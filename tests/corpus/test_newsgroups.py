@@ -4,10 +4,10 @@ import zipfile
 
 import pytest
 
-from docboltz.corpus import newsgroups
+from docboltz.corpus import datasets as newsgroups
 from docboltz.corpus.datasets import load_dataset
 from docboltz.errors import InvalidCorpus
-from docboltz.files import sha256
+from docboltz.storage import sha256
 
 TAB = "Category\tText\nd\tstring\nclass\t\n\nsci.space\t{} rocket\nsci.med\tdoctor {}\n"
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from docboltz.corpus import parts as module
-from docboltz.corpus.counts import select_columns
+from docboltz.corpus.corpus import select_columns
 from docboltz.corpus.parts import PART, Part, Parts, remove_parts
 from docboltz.errors import InvalidModelFile, InvalidParameter
 

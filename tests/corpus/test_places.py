@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from docboltz.corpus import places
+from docboltz.corpus.analysis import TextAnalysis
 from docboltz.corpus.places import PlaceFinder
-from docboltz.corpus.text import TextAnalysis
 
 SCRIPTS = st.text(
     alphabet=st.one_of(

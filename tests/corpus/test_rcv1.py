@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, save_npz
 
-from docboltz.corpus import rcv1
+from docboltz.corpus import datasets as rcv1
 from docboltz.corpus.datasets import load_dataset
 from docboltz.errors import InvalidCorpus
 from tests.corpus.test_recovery import made_up, weights_of

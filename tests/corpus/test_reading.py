@@ -11,10 +11,10 @@ import pytest
 from pyarrow import parquet
 
 from docboltz.corpus import counting, reading, workers
+from docboltz.corpus.analysis import TextAnalysis
 from docboltz.corpus.counting import count
 from docboltz.corpus.parts import Parts
 from docboltz.corpus.readers import read
-from docboltz.corpus.text import TextAnalysis
 from docboltz.errors import DocboltzError, InvalidCorpus, NoDocuments
 from tests.corpus.test_counting import same_bits, sentences
 
@@ -290,7 +290,7 @@ def test_workers_load_what_they_need():
     package.__path__ = [sys.argv[1]]
     sys.modules["docboltz"] = package
     import docboltz.corpus.reading
-    print({"torch", "sklearn", "scipy", "pandas", "pyarrow"} & set(sys.modules))
+    print({"torch", "sklearn", "pandas", "pyarrow"} & set(sys.modules))
     """
     package = os.path.dirname(os.path.dirname(reading.__file__))
     run = [sys.executable, "-c", textwrap.dedent(code), package]

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docboltz.corpus import text as text_module
-from docboltz.corpus.text import TextAnalysis
+from docboltz.corpus import analysis as text_module
+from docboltz.corpus.analysis import TextAnalysis
 from docboltz.errors import InvalidParameter
 
 PLAIN = TextAnalysis(language=None)
@@ -153,7 +153,7 @@ def test_inside_a_scikit_learn_pipeline():
 )
 def test_importing_and_analysing_is_light(use):
     code = (
-        f"import sys; from docboltz.corpus.text import TextAnalysis; {use}; "
+        f"import sys; from docboltz.corpus.analysis import TextAnalysis; {use}; "
         "print([m for m in ('torch', 'sklearn', 'scipy', 'numpy', 'pyarrow') if m in sys.modules])"
     )
     # Without docboltz/__init__.py, which may load what it likes.

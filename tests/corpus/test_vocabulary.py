@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docboltz.corpus.vocabulary import Vocabulary
+from docboltz.corpus.corpus import Vocabulary
 from docboltz.errors import InvalidCorpus
 
 

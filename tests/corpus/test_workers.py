@@ -8,8 +8,8 @@ from contextlib import contextmanager
 import pytest
 
 from docboltz.corpus import workers
+from docboltz.corpus.analysis import TextAnalysis
 from docboltz.corpus.chunks import ChunkCounter
-from docboltz.corpus.text import TextAnalysis
 from docboltz.corpus.workers import count_with_workers
 from docboltz.errors import DocboltzError
 
@@ -69,7 +69,7 @@ def test_a_worker_that_stalls_does_not_let_counts_pile_up(monkeypatch):
 
 def test_workers_do_not_load_torch_nor_scikit_learn(monkeypatch):
     probe = workers._START.replace(
-        "work(", "assert not {'torch', 'sklearn', 'scipy'} & set(sys.modules); work("
+        "work(", "assert not {'torch', 'sklearn'} & set(sys.modules); work("
     )
     monkeypatch.setattr(workers, "_START", probe)
     assert list(start([["The ships"]], TextAnalysis()))

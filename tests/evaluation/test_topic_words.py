@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csc_array, csr_array, csr_matrix
 
-from docboltz.corpus.counts import Corpus
-from docboltz.corpus.vocabulary import Vocabulary
+from docboltz.corpus.corpus import Corpus, Vocabulary
 from docboltz.errors import InvalidParameter
 from docboltz.evaluation import topic_words as module
 from docboltz.evaluation.topic_words import (

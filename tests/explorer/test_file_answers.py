@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from docboltz.corpus.analysis import TextAnalysis
 from docboltz.corpus.document import Document
-from docboltz.corpus.text import TextAnalysis
 from docboltz.explorer.archive import unpack
 from docboltz.explorer.snapshot import Snapshot
 from tests.explorer.collections import documents, fitted

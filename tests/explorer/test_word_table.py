@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from docboltz.corpus.analysis import TextAnalysis
 from docboltz.corpus.counting import count
 from docboltz.corpus.document import Document
-from docboltz.corpus.text import TextAnalysis
 from docboltz.explorer.single_file import PAGE
 from docboltz.explorer.word_table import counted, cutting, word_table
 from docboltz.search.words import index_analysis

@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from docboltz.bundles import identity
-from docboltz.files import digest
+from docboltz.storage import digest, identity
 
 Path_ = tuple[Any, ...]
 REMOVED = object()

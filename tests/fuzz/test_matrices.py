@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy import sparse
 
-from docboltz.corpus.checks import check_structure
+from docboltz.corpus.corpus import check_structure
 from docboltz.errors import DocboltzError, InvalidCounts
 from tests.fuzz.runs import examples, one_input
 from tests.hostile.test_matrices import METHODS, K, N, fitted

@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from docboltz.corpus.analysis import TextAnalysis
 from docboltz.corpus.counting import count
 from docboltz.corpus.document import Document
 from docboltz.corpus.places import PlaceFinder
-from docboltz.corpus.text import TextAnalysis
 from docboltz.errors import InvalidCorpus
 from tests.fuzz.runs import examples, one_input
 

@@ -14,9 +14,7 @@ from scipy import sparse
 
 import docboltz.baselines as baselines
 from docboltz import OverReplicatedSoftmax, Pretraining, ReplicatedSoftmax
-from docboltz.corpus.checks import check_counts, check_structure
-from docboltz.corpus.counts import Corpus
-from docboltz.corpus.vocabulary import Vocabulary
+from docboltz.corpus.corpus import Corpus, Vocabulary, check_counts, check_structure
 from docboltz.errors import DocboltzError, InvalidCounts
 from docboltz.evaluation.classification import evaluate_classification
 from docboltz.evaluation.groups import compare_groups

@@ -14,8 +14,8 @@ import pytest
 from scipy.sparse import csr_array, save_npz
 
 import docboltz
+from docboltz.corpus.corpus import load_matrix
 from docboltz.corpus.datasets import load_dataset
-from docboltz.corpus.npz import load_matrix
 from docboltz.errors import DocboltzError
 
 SOURCE = Path(docboltz.__file__).parent
@@ -93,7 +93,7 @@ def test_an_npz_that_unpacks_to_more_than_any_memory_is_refused(
 ) -> None:
     save_npz(tmp_path / "m.npz", csr_array(np.eye(50)))
     assert load_matrix(tmp_path / "m.npz").shape == (50, 50)
-    monkeypatch.setattr("docboltz.corpus.npz.LARGEST", 1000)
+    monkeypatch.setattr("docboltz.corpus.corpus.LARGEST", 1000)
     with pytest.raises(ValueError, match="it would take"):
         load_matrix(tmp_path / "m.npz")
 

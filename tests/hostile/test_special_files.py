@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 import docboltz
-from docboltz.corpus.npz import load_matrix
+from docboltz.corpus.corpus import load_matrix
 from docboltz.corpus.split import Split
 from docboltz.errors import DocboltzError, InvalidCorpus
 from docboltz.experiments.record import read_records
-from docboltz.files import open_file, read_file, read_text
+from docboltz.storage import open_file, read_file, read_text
 from tests.cli.conftest import Command
 from tests.fuzz.test_manifests import ask, attempt
 
@@ -151,7 +151,7 @@ def test_a_list_without_end_does_not_fill_the_memory(
 def test_a_list_that_is_too_long_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("docboltz.files.LARGEST_TEXT", 1 << 20)
+    monkeypatch.setattr("docboltz.storage.LARGEST_TEXT", 1 << 20)
     endless(tmp_path / "list")
     with pytest.raises(InvalidCorpus, match=r"The ids in .* there are more than 1 MB"):
         read_text(tmp_path / "list", "ids")

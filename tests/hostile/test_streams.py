@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from docboltz.cli.app import LONGEST
-from docboltz.settings import whole_number
+from docboltz.storage import whole_number
 from tests.cli.conftest import Command
 
 MAIN = "import sys; sys.argv[0] = 'docboltz'; from docboltz.cli.app import main; main()"

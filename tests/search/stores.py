@@ -12,16 +12,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from docboltz.bundles import Fingerprint
+from docboltz.corpus.analysis import TextAnalysis
 from docboltz.corpus.document import Document
-from docboltz.corpus.text import TextAnalysis
-from docboltz.files import digest
 from docboltz.search.milvus import write_milvus
 from docboltz.search.query import Phrase, parse
 from docboltz.search.score import By
 from docboltz.search.store import About, Block, Question, Store, open_store, write_store
 from docboltz.search.vectors import unit_vectors
 from docboltz.search.words import index_analysis
+from docboltz.storage import Fingerprint, digest
 
 ANALYSIS = TextAnalysis()
 INDEXED = index_analysis(ANALYSIS)

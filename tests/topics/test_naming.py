@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
+from docboltz.corpus.analysis import TextAnalysis
 from docboltz.corpus.counting import count
 from docboltz.corpus.document import Document
-from docboltz.corpus.text import TextAnalysis
 from docboltz.evaluation.topic_words import pairwise_npmi
 from docboltz.topics import naming
 from docboltz.topics.naming import (

@@ -4,10 +4,10 @@ import math
 
 import pytest
 
+from docboltz.corpus.analysis import TextAnalysis
+from docboltz.corpus.corpus import Vocabulary
 from docboltz.corpus.counting import count
 from docboltz.corpus.document import Document
-from docboltz.corpus.text import TextAnalysis
-from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.topics import phrases as module
 from docboltz.topics.phrases import find_phrases
 

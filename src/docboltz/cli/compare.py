@@ -67,7 +67,7 @@ def compare(
     from docboltz.corpus.split import Counting, count_split
     from docboltz.experiments import comparison, comparison_report
     from docboltz.experiments.models import Settings, choose_models
-    from docboltz.files import require_apart, require_writable
+    from docboltz.storage import require_apart, require_writable
 
     names = [name.strip().lower() for name in models.split(",") if name.strip()]
     choose_models(names)

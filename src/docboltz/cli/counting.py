@@ -43,8 +43,7 @@ def _counting(
     **settings: Any,
 ) -> dict[str, Any]:
     """Arguments of `TextModel.fit`: the least and most documents are numbers of them, or shares."""
-    from docboltz.corpus.languages import read_stop_words
-    from docboltz.corpus.text import TextAnalysis
+    from docboltz.corpus.analysis import TextAnalysis, read_stop_words
 
     analysis = TextAnalysis(None if language == "none" else language, not no_stop_words, **settings)
     if stop_words is not None:

@@ -25,10 +25,9 @@ def datasets(
 
     Example:  docboltz datasets 20newsgroups --part train --out news.jsonl
     """
-    from docboltz.corpus.datasets import DATASETS, load_dataset
-    from docboltz.corpus.export import write_json_lines
+    from docboltz.corpus.datasets import DATASETS, load_dataset, write_json_lines
     from docboltz.errors import InvalidParameter
-    from docboltz.files import require_apart, require_file
+    from docboltz.storage import require_apart, require_file
 
     if name is None and (out is not None or path is not None):
         raise InvalidParameter(f"Name the dataset as well: one of {', '.join(DATASETS)}.")

@@ -9,7 +9,7 @@ import click
 from docboltz.cli import options
 from docboltz.cli.options import option
 from docboltz.cli.output import count_of, print_json, remark
-from docboltz.files import read_text
+from docboltz.storage import read_text
 
 
 def _listed(file: Path) -> list[str]:

@@ -26,7 +26,7 @@ def demo(
     Example:  docboltz demo
     """
     from docboltz.demo import QUERIES, Clock, load, measure
-    from docboltz.files import cache_folder
+    from docboltz.storage import cache_folder
     from docboltz.text_model import TextModel
 
     clock = Clock()

@@ -45,8 +45,8 @@ def explore(
 
     from docboltz.explorer.live import Live
     from docboltz.explorer.server import Server, address, listen, run
-    from docboltz.files import require_apart
     from docboltz.progress import progress_bar
+    from docboltz.storage import require_apart
     from docboltz.text_model import TextModel
 
     opened = TextModel.open(model)

@@ -17,7 +17,7 @@ from docboltz.text_table import Columns, table_lines
 if TYPE_CHECKING:
     from docboltz.answers import Answer
     from docboltz.cluster.features import Inferred
-    from docboltz.corpus.counts import Corpus
+    from docboltz.corpus.corpus import Corpus
     from docboltz.corpus.readers import Documents
     from docboltz.corpus.report import ReadReport
     from docboltz.corpus.split import Split

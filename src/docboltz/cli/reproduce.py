@@ -56,7 +56,7 @@ def reproduce(
     from docboltz.experiments.record import read_records
     from docboltz.experiments.report import write_report
     from docboltz.experiments.reproduction import reproduce as run
-    from docboltz.files import require_apart, require_writable
+    from docboltz.storage import require_apart, require_writable
 
     if quick and table_1:
         raise click.UsageError("Choose one of --quick and --table-1.")

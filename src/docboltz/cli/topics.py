@@ -12,8 +12,7 @@ from docboltz.cli.options import flag, option
 from docboltz.cli.output import count_of, print_answer, print_json, remark
 from docboltz.cli.topic_shares import show_shares
 from docboltz.errors import InvalidParameter, require, shown
-from docboltz.files import require_apart
-from docboltz.settings import whole_number
+from docboltz.storage import require_apart, whole_number
 
 if TYPE_CHECKING:
     from docboltz.text_model import TextModel

@@ -21,13 +21,13 @@ from scipy.sparse import csr_array
 
 from docboltz.cluster.ids import NewIds
 from docboltz.cluster.parts import STAMP, Job
+from docboltz.corpus.analysis import TextAnalysis
+from docboltz.corpus.corpus import Vocabulary
 from docboltz.corpus.counting import count
 from docboltz.corpus.document import Document
-from docboltz.corpus.text import TextAnalysis
-from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.errors import NoDocuments
-from docboltz.files import replacing
 from docboltz.indexing import BLOCK_DOCUMENTS, WaitingDocuments
+from docboltz.storage import replacing
 
 SCHEMA = pa.schema(
     [

@@ -16,9 +16,9 @@ from docboltz.corpus.readers import as_documents
 from docboltz.corpus.report import ReadReport
 from docboltz.errors import InvalidParameter, NoDocuments, require
 from docboltz.feature_files import feature_schema, save_features
-from docboltz.files import replacing, require_apart, require_writable
 from docboltz.indexing import COUNTS
 from docboltz.progress import remark
+from docboltz.storage import replacing, require_apart, require_writable
 from docboltz.topic_verbs import FOLDER
 from docboltz.topics.topic_tree import TOPICS
 

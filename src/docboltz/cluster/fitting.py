@@ -19,10 +19,9 @@ from docboltz.cluster.ids import find_new_ids
 from docboltz.cluster.parts import do_jobs, jobs_of
 from docboltz.cluster.training import train
 from docboltz.cluster.vocabulary import find_vocabulary
-from docboltz.corpus.language_guess import TEXTS, LanguageGuess
+from docboltz.corpus.analysis import TEXTS, LanguageGuess, TextAnalysis
+from docboltz.corpus.corpus import Vocabulary
 from docboltz.corpus.readers import Documents, as_documents
-from docboltz.corpus.text import TextAnalysis
-from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.errors import (
     DocboltzError,
     FewDocumentsWarning,
@@ -35,7 +34,6 @@ from docboltz.errors import (
 from docboltz.estimator.base import TopicModel
 from docboltz.estimator.learning import few_documents
 from docboltz.estimator.models import assemble
-from docboltz.files import StrPath
 from docboltz.fitting import (
     checkpoint_folder,
     describe_text,
@@ -47,7 +45,7 @@ from docboltz.fitting import (
 )
 from docboltz.indexing import look_for_topics, require_store, write_documents
 from docboltz.progress import remark
-from docboltz.storage import CHECKPOINT, MODEL, load_model, save_model
+from docboltz.storage import CHECKPOINT, MODEL, StrPath, load_model, save_model
 from docboltz.topic_verbs import FOLDER
 from docboltz.topics.topic_tree import TOPICS
 

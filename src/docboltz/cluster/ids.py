@@ -22,7 +22,7 @@ from pyarrow import parquet
 from docboltz.cluster.connection import get, start
 from docboltz.corpus.report import ReadReport
 from docboltz.corpus.taken_ids import TakenIds
-from docboltz.files import replacing
+from docboltz.storage import replacing
 
 SHARES = 16
 """Tasks that look for ids that are there twice."""

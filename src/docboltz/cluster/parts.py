@@ -17,8 +17,8 @@ from docboltz import __version__
 from docboltz.cluster.connection import own_errors, processors_of_nodes
 from docboltz.corpus.readers import Part
 from docboltz.errors import InvalidCorpus
-from docboltz.files import digest
 from docboltz.progress import progress_bar
+from docboltz.storage import digest
 
 STAMP = b"docboltz.stamp"
 """Where a file's metadata has it."""

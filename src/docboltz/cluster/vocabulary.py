@@ -14,12 +14,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from docboltz.cluster.connection import get, start
+from docboltz.corpus.analysis import TextAnalysis
 from docboltz.corpus.chunks import ChunkCounter
+from docboltz.corpus.corpus import Vocabulary
 from docboltz.corpus.counting import check_limits, chunks_of, select_terms
 from docboltz.corpus.readers import Part
 from docboltz.corpus.report import ReadReport
-from docboltz.corpus.text import TextAnalysis
-from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.errors import NoDocuments
 
 AT_ONCE = 8

@@ -15,8 +15,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from docboltz.corpus.text import REMEMBERED, TextAnalysis, pair_term
-from docboltz.corpus.vocabulary import Vocabulary
+from docboltz.corpus.analysis import REMEMBERED, TextAnalysis, pair_term
+from docboltz.corpus.corpus import Vocabulary
 
 T = TypeVar("T")
 Integers = NDArray[np.int32]

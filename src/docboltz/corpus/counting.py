@@ -20,19 +20,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from docboltz.corpus.analysis import TextAnalysis
 from docboltz.corpus.chunks import ChunkCounter, ChunkCounts, cut
-from docboltz.corpus.counts import Corpus, by_frequency
+from docboltz.corpus.corpus import Corpus, Vocabulary, by_frequency
 from docboltz.corpus.document import Document
 from docboltz.corpus.merging import About, Merged
 from docboltz.corpus.naming import named
 from docboltz.corpus.parts import PART, Parts, remove_parts
 from docboltz.corpus.reading import read_with_workers
 from docboltz.corpus.taken_ids import TakenIds
-from docboltz.corpus.text import TextAnalysis
-from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.corpus.workers import count_with_workers
 from docboltz.errors import InvalidCorpus, NoDocuments, is_number, is_whole, require
-from docboltz.files import folder_above
+from docboltz.storage import folder_above
 
 if TYPE_CHECKING:
     from docboltz.corpus.readers import Documents, Part  # which a question can do without

@@ -23,7 +23,7 @@ from typing import Any
 
 from docboltz.corpus.report import ReadReport
 from docboltz.errors import InvalidCorpus
-from docboltz.files import BUFFER
+from docboltz.storage import BUFFER
 
 LONGEST = 1 << 26
 """Bytes of a line, of a row or of a document. What is longer is some mistake, or a trap."""

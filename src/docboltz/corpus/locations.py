@@ -18,8 +18,8 @@ from pathlib import Path, PurePath, PurePosixPath
 from typing import Any, Literal
 
 from docboltz.errors import InvalidCorpus, shown
-from docboltz.files import BUFFER, at_home, open_file
 from docboltz.progress import printable
+from docboltz.storage import BUFFER, at_home, open_file
 
 Kind = Literal["file", "folder"]
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")

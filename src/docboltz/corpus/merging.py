@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from docboltz.corpus.chunks import ChunkCounts, Integers, Spellings
-from docboltz.corpus.counts import select_columns
+from docboltz.corpus.corpus import Vocabulary, select_columns
 from docboltz.corpus.document import Document
 from docboltz.corpus.parts import Part, Parts
-from docboltz.corpus.vocabulary import Vocabulary
 
 BYTES_OF_DOCUMENT = 200
 """Roughly what Python needs for an id, and for its places in three lists, beside its letters."""

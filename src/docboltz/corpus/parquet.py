@@ -18,8 +18,8 @@ from docboltz.corpus.report import ReadAs
 from docboltz.corpus.rows import Row, TableFile, first_of
 from docboltz.corpus.values import UNDECODABLE, column_values
 from docboltz.errors import DocboltzError, InvalidCorpus, shown
-from docboltz.files import BUFFER
 from docboltz.progress import printable
+from docboltz.storage import BUFFER
 
 ROWS_AT_ONCE = 256
 LARGEST_SPOOL = 1 << 35

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from docboltz.bundles import LOCK, Bundle, Opened
-from docboltz.corpus.counts import index_type, select_columns, starts_of
+from docboltz.corpus.corpus import index_type, select_columns, starts_of
 from docboltz.corpus.stored import StoredLabels, StoredStrings, StringFiles, mapped
 from docboltz.errors import InvalidParameter
+from docboltz.storage import LOCK, Bundle, Opened
 
 Integers = NDArray[np.int32]
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection
 from functools import lru_cache
 
-from docboltz.corpus.text import REMEMBERED, TextAnalysis, word_pattern
+from docboltz.corpus.analysis import REMEMBERED, TextAnalysis, word_pattern
 
 Span = tuple[int, int]
 """Begin and end of a piece of a text."""

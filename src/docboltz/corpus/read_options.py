@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 from docboltz.errors import require
-from docboltz.settings import SavedSettings
+from docboltz.storage import SavedSettings
 
 Format = Literal["files", "csv", "tsv", "jsonl", "parquet", "lines"]
 FORMATS: tuple[Format, ...] = get_args(Format)

@@ -38,8 +38,8 @@ from docboltz.corpus.sources import Source, find_locations, find_sources, local_
 from docboltz.corpus.tables import read_table
 from docboltz.corpus.taken_ids import TakenIds
 from docboltz.errors import InvalidCorpus, NoDocuments, shown
-from docboltz.files import BUFFER, NotAFile, standard_input
 from docboltz.progress import printable
+from docboltz.storage import BUFFER, NotAFile, standard_input
 
 PART_FILES = 1000
 """Files of a part that hold one document each."""

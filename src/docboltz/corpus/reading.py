@@ -21,7 +21,7 @@ from docboltz.corpus.naming import Fields
 from docboltz.corpus.report import ReadReport
 from docboltz.corpus.rows import Row
 from docboltz.corpus.workers import Worker, started
-from docboltz.files import temporary_folder
+from docboltz.storage import temporary_folder
 
 if TYPE_CHECKING:
     from docboltz.corpus.readers import Part  # which a question can do without

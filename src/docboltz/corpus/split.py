@@ -15,15 +15,13 @@ from pathlib import Path
 import numpy as np
 from scipy.sparse import save_npz
 
+from docboltz.corpus.analysis import TextAnalysis
+from docboltz.corpus.corpus import Corpus, Vocabulary, load_matrix
 from docboltz.corpus.counting import count
-from docboltz.corpus.counts import Corpus
 from docboltz.corpus.document import Document
-from docboltz.corpus.npz import load_matrix
-from docboltz.corpus.text import TextAnalysis
-from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.errors import InvalidCorpus, is_number, require
-from docboltz.files import parse_json, read_file, replacing, write_text
 from docboltz.progress import progress_bar
+from docboltz.storage import parse_json, read_file, replacing, write_text
 
 FEWEST_TRAINING, FEWEST_TEST = 8, 2
 STRETCH = 20

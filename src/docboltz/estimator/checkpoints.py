@@ -13,9 +13,8 @@ import torch
 from docboltz.errors import OtherRun, is_whole
 from docboltz.estimator.saving import plain_parameters
 from docboltz.estimator.settings import SETTINGS
-from docboltz.files import StrPath
 from docboltz.model.counts import SparseCounts
-from docboltz.storage import CHECKPOINT, load_model, save_model
+from docboltz.storage import CHECKPOINT, StrPath, load_model, save_model
 from docboltz.training.run import Tensors
 from docboltz.training.together import Alone
 

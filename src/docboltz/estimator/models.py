@@ -7,7 +7,6 @@ from typing import Any, Literal
 from docboltz.errors import is_whole, require
 from docboltz.estimator.base import TopicModel
 from docboltz.estimator.saving import restore
-from docboltz.files import StrPath
 from docboltz.inference import Inference
 from docboltz.model.latent_words import (
     MOST_LATENT_WORDS,
@@ -15,7 +14,7 @@ from docboltz.model.latent_words import (
     LatentWords,
     automatic_latent_words,
 )
-from docboltz.storage import Arrays, load_model
+from docboltz.storage import Arrays, StrPath, load_model
 from docboltz.training.finetune import Finetuning
 from docboltz.training.matching import Matching
 from docboltz.training.pretrain import Pretraining

@@ -11,8 +11,7 @@ import numpy as np
 from docboltz.errors import InvalidModelFile, is_whole, shown
 from docboltz.estimator.settings import SETTINGS
 from docboltz.model.latent_words import LatentWords, policy_from_dict, policy_to_dict
-from docboltz.settings import strings
-from docboltz.storage import MODEL, Arrays, require_parameters
+from docboltz.storage import MODEL, Arrays, require_parameters, strings
 from docboltz.training.course import Look
 from docboltz.training.finetune import Finetuning
 from docboltz.training.matching import Matching

@@ -9,8 +9,8 @@ from typing import Any, Self
 from sklearn.base import BaseEstimator
 
 from docboltz.errors import InvalidParameter, require, require_count
-from docboltz.files import StrPath
 from docboltz.inference import Inference
+from docboltz.storage import StrPath
 from docboltz.training.finetune import Finetuning
 from docboltz.training.matching import Matching
 from docboltz.training.pretrain import Pretraining

@@ -20,7 +20,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score
 from sklearn.preprocessing import StandardScaler
 
-from docboltz.corpus.checks import check_structure
+from docboltz.corpus.corpus import check_structure
 from docboltz.device import choose_device
 from docboltz.errors import is_number, require
 from docboltz.evaluation.labels import label_matrix, label_names, require_same_labels

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array, issparse
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from docboltz.corpus.checks import check_structure
+from docboltz.corpus.corpus import check_structure
 from docboltz.errors import require
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.preprocessing import MultiLabelBinarizer
 
-from docboltz.corpus.checks import check_structure
+from docboltz.corpus.corpus import check_structure
 from docboltz.corpus.split import Split
 from docboltz.errors import InvalidCorpus, require
 

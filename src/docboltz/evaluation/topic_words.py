@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csc_array, csr_array, diags_array, issparse
 
-from docboltz.corpus.checks import check_structure
+from docboltz.corpus.corpus import check_structure
 from docboltz.errors import is_number, is_whole, require
 
 BLOCK_DOCUMENTS = 65_536

@@ -10,7 +10,7 @@ from typing import Any
 from scipy.sparse import csr_array
 
 from docboltz.baselines import Unigram
-from docboltz.corpus.counts import Corpus
+from docboltz.corpus.corpus import Corpus
 from docboltz.corpus.split import Split
 from docboltz.device import choose_device
 from docboltz.errors import InvalidCorpus, InvalidParameter, require_count

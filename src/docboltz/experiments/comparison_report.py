@@ -19,7 +19,7 @@ from docboltz.experiments.measuring import ENOUGH_TO_CHOOSE
 from docboltz.experiments.pages import render
 from docboltz.experiments.record import Record
 from docboltz.experiments.topics import WORDS_PER_TOPIC, WORDS_WITH_INTRUDER
-from docboltz.files import write_text
+from docboltz.storage import write_text
 
 HTML, JSON = "report.html", "report.json"
 NONE = "–"

@@ -23,7 +23,7 @@ from scipy.sparse import csr_array
 
 from docboltz import __version__
 from docboltz.baselines.lda import INSTALL
-from docboltz.corpus.checks import check_counts
+from docboltz.corpus.corpus import check_counts
 from docboltz.corpus.split import Split
 from docboltz.errors import DocboltzError, InvalidCorpus
 from docboltz.evaluation.classification import fixed_penalty

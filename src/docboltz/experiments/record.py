@@ -18,8 +18,7 @@ from docboltz.evaluation.by_length import ByLength, by_length
 from docboltz.experiments.table1 import Table1
 from docboltz.experiments.topics import TopicMeasures
 from docboltz.experiments.trial import Trial
-from docboltz.files import parse_json, read_file, write_text
-from docboltz.settings import typed
+from docboltz.storage import parse_json, read_file, typed, write_text
 
 Status = Literal["done", "incomplete", "failed", "skipped"]
 FOLDER = "trials"

@@ -28,7 +28,7 @@ from docboltz.experiments.summary import (
     table_1_models,
 )
 from docboltz.experiments.trial import Trial
-from docboltz.files import write_text
+from docboltz.storage import write_text
 
 RETRIEVAL_MODELS = (ORS, RS, "DocNADE", "LDA", "LSI", "TF-IDF")
 POLICIES = (RS, "ORS-M50", ORS, "ORS-MN", "ORS-M200-N")

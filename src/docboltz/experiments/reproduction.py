@@ -19,7 +19,7 @@ from docboltz.experiments.models import MODELS, Settings
 from docboltz.experiments.record import Record, read_records, wall_seconds
 from docboltz.experiments.running import Log, no_log, run
 from docboltz.experiments.trial import Measures, Trial
-from docboltz.settings import whole_number
+from docboltz.storage import whole_number
 
 DENSITY_UNITS = 128
 """Table 1 is for this number of units."""

@@ -20,7 +20,7 @@ import torch
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from docboltz.corpus.checks import check_counts
+from docboltz.corpus.corpus import check_counts
 from docboltz.errors import UncertainLikelihoodWarning
 from docboltz.estimator.density import Perplexity, measure_perplexity
 from docboltz.inference import to_torch

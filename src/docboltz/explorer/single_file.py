@@ -17,8 +17,8 @@ from docboltz.errors import InvalidParameter, require_count
 from docboltz.explorer.archive import pack
 from docboltz.explorer.file_data import characters_kept, file_data
 from docboltz.explorer.inlining import inline_modules
-from docboltz.files import StrPath, require_writable, write_text
 from docboltz.progress import Update
+from docboltz.storage import StrPath, require_writable, write_text
 from docboltz.text_model import TextModel
 
 MOST_DOCUMENTS = 50_000

@@ -15,11 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
+from docboltz.corpus.analysis import (
+    EMOJI_PATTERN,
+    EMOJI_SIGNS,
+    SPACELESS_SCRIPTS,
+    TextAnalysis,
+    emoji_term,
+)
 from docboltz.corpus.chunks import ChunkCounter
+from docboltz.corpus.corpus import Vocabulary
 from docboltz.corpus.counting import chunks_of
-from docboltz.corpus.emoji import EMOJI_PATTERN, EMOJI_SIGNS, emoji_term
-from docboltz.corpus.text import SPACELESS_SCRIPTS, TextAnalysis
-from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.search.words import index_analysis
 
 ENDINGS = 40

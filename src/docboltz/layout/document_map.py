@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from docboltz.bundles import Bundle
-from docboltz.files import StrPath
 from docboltz.layout.coordinates import Progress, interpolate, lay_out
 from docboltz.layout.neighbours import Neighbours, nearest
 from docboltz.search.store import STORE, Store
 from docboltz.search.vectors import Floats
-from docboltz.storage import PARAMETERS, load_model, save_model
+from docboltz.storage import PARAMETERS, Bundle, StrPath, load_model, save_model
 
 MAP = Bundle(
     noun="map",

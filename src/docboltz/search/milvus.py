@@ -28,12 +28,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, hstack
 
-from docboltz.bundles import Build, Bundle, Opened
+from docboltz.corpus.analysis import TextAnalysis
 from docboltz.corpus.document import Document
 from docboltz.corpus.stored import mapped
-from docboltz.corpus.text import TextAnalysis
 from docboltz.errors import DocboltzError, InvalidModelFile, InvalidParameter, NoAnswer, require
-from docboltz.files import StrPath
 from docboltz.search.documents import same_id, seconds_of
 from docboltz.search.query import Filter, Phrase, is_text
 from docboltz.search.score import By, Matches
@@ -55,7 +53,7 @@ from docboltz.search.store import (
 )
 from docboltz.search.vectors import Floats, Rows, Scores, cosines, unit_vectors
 from docboltz.search.words import DF, K1, TERMS, B, Terms, WordWriter, idf_of
-from docboltz.settings import typed
+from docboltz.storage import Build, Bundle, Opened, StrPath, typed
 
 SCHEME = "milvus+"
 MILVUS = Bundle(

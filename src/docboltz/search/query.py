@@ -23,8 +23,8 @@ from functools import cached_property
 
 import numpy as np
 
+from docboltz.corpus.analysis import is_spaceless
 from docboltz.corpus.dates import DateReading
-from docboltz.corpus.text import is_spaceless
 from docboltz.errors import NoAnswer, require
 
 LONGEST = 300

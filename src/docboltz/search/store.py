@@ -19,10 +19,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from docboltz.bundles import Bundle, Opened
+from docboltz.corpus.analysis import TextAnalysis
 from docboltz.corpus.document import Document
 from docboltz.corpus.stored import mapped
-from docboltz.corpus.text import TextAnalysis
 from docboltz.errors import (
     InvalidCorpus,
     InvalidParameter,
@@ -30,7 +29,6 @@ from docboltz.errors import (
     require,
     require_count,
 )
-from docboltz.files import StrPath
 from docboltz.search.documents import (
     DOCUMENTS,
     END_OF_NUMBERS,
@@ -55,7 +53,7 @@ from docboltz.search.vectors import (
     unit_vectors,
 )
 from docboltz.search.words import DF, K1, TERMS, B, Terms, WordWriter, idf_of
-from docboltz.settings import typed
+from docboltz.storage import Bundle, Opened, StrPath, typed
 
 FEATURES, CODES, LENGTHS, KEYS = "features.f32", "codes.u8", "lengths.u4", "keys.i8"
 """Of each document: a unit vector, (n, F), its bits, how many words it has, and its key in the

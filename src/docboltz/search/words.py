@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from docboltz.corpus.analysis import TextAnalysis
 from docboltz.corpus.chunks import ChunkCounter
 from docboltz.corpus.stored import mapped
-from docboltz.corpus.text import TextAnalysis
 from docboltz.search.sqlite import SavedTables, close, create, remembered, writing
 
 TERMS, DF = "terms.sqlite", "df.i8"

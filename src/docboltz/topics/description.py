@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from docboltz.answers import Example, Topic
+from docboltz.corpus.analysis import TextAnalysis
+from docboltz.corpus.corpus import Vocabulary
 from docboltz.corpus.document import Document
 from docboltz.corpus.stored import let_go
-from docboltz.corpus.text import TextAnalysis
-from docboltz.corpus.vocabulary import Vocabulary
 from docboltz.light import LightModel
 from docboltz.search.store import Store
 from docboltz.topics.mixture import Assignment, Floats, TopicMixture

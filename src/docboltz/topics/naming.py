@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
-from docboltz.corpus.languages import stemmer_names
-from docboltz.corpus.text import TextAnalysis
+from docboltz.corpus.analysis import TextAnalysis, stemmer_names
 from docboltz.evaluation.topic_words import pairwise_npmi
 from docboltz.topics.phrases import Phrase
 

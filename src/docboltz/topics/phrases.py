@@ -14,8 +14,8 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from docboltz.corpus.text import TextAnalysis, is_spaceless
-from docboltz.corpus.vocabulary import Vocabulary
+from docboltz.corpus.analysis import TextAnalysis, is_spaceless
+from docboltz.corpus.corpus import Vocabulary
 
 LEAST_COUNT = 5
 """A pair that is met less often is no phrase: names and misprints abound."""

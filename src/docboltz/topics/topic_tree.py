@@ -12,12 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from docboltz.answers import Topic, Topics
-from docboltz.bundles import Bundle
 from docboltz.errors import InvalidParameter, is_whole, require
-from docboltz.files import StrPath
 from docboltz.search.query import is_text
-from docboltz.settings import strings, typed
-from docboltz.storage import PARAMETERS, Arrays, load_model, save_model
+from docboltz.storage import (
+    PARAMETERS,
+    Arrays,
+    Bundle,
+    StrPath,
+    load_model,
+    save_model,
+    strings,
+    typed,
+)
 from docboltz.topics.description import Collection, Node, describe, name_words
 from docboltz.topics.mixture import Assignment, Floats, TopicMixture, mixture_of, tally
 from docboltz.topics.naming import name_of

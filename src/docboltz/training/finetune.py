@@ -34,7 +34,7 @@ from docboltz.sampling.pool import (
     visit_modes,
 )
 from docboltz.sampling.words import sample_word_shares
-from docboltz.settings import ShortRepr
+from docboltz.storage import ShortRepr
 from docboltz.training.documents import Batch, Documents
 from docboltz.training.optimizers import Adam
 from docboltz.training.plans import Chunk

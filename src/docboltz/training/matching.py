@@ -30,7 +30,7 @@ from docboltz.model.latent_words import LatentWords
 from docboltz.model.parameters import Parameters
 from docboltz.randomness import Random, generator_of
 from docboltz.sampling.chains import topic_mean_of_shares
-from docboltz.settings import ShortRepr
+from docboltz.storage import ShortRepr
 from docboltz.training.by_word import spread
 from docboltz.training.documents import Batch, Documents
 from docboltz.training.optimizers import Adam

@@ -32,7 +32,7 @@ from docboltz.sampling.chains import (
     topic_thresholds,
 )
 from docboltz.sampling.words import plan_of, sample_word_shares
-from docboltz.settings import ShortRepr
+from docboltz.storage import ShortRepr
 from docboltz.training.by_word import Words, spread, sums
 from docboltz.training.documents import Batch, Documents
 from docboltz.training.optimizers import Momentum

@@ -25,7 +25,7 @@ from docboltz.model.parameters import Parameters
 from docboltz.sampling.along_length import log_zeta_along_length
 from docboltz.sampling.pool import ChainPool
 from docboltz.sampling.posterior import sum_over_topics
-from docboltz.settings import ShortRepr
+from docboltz.storage import ShortRepr
 from docboltz.training.together import ALONE, Alone
 
 BLOCK_ENTRIES = 2**22

@@ -1,23 +1,260 @@
-"""Text → words → terms: how to cut a text, which words to drop, how to stem the others.
-
-A *word* is what stands in the text; a *term* is what is counted. Cutting runs over every character
-and is kept to a few C calls. What becomes of a word is decided once per distinct word and
-remembered, so stop words and stems cost next to nothing.
-"""
+"""Text → words → terms: how to cut a text, which words to drop, how to stem the others."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from docboltz.corpus.emoji import EMOJI_PATTERN, EMOJI_SIGNS, emoji_term
-from docboltz.corpus.languages import check_stemmer, check_stop_words, language_name, stop_word_list
 from docboltz.errors import InvalidParameter, require
-from docboltz.settings import SavedSettings
+from docboltz.storage import SavedSettings, StrPath, read_text
+
+# Shown as pictures without being asked; beyond the basic plane whole blocks.
+_PICTURES = (
+    "\u231a\u231b\u23e9-\u23ec\u23f0\u23f3\u25fd\u25fe\u2614\u2615\u2648-\u2653\u267f\u2693\u26a1"
+    "\u26aa\u26ab\u26bd\u26be\u26c4\u26c5\u26ce\u26d4\u26ea\u26f2\u26f3\u26f5\u26fa\u26fd\u2705"
+    "\u270a\u270b\u2728\u274c\u274e\u2753-\u2755\u2757\u2795-\u2797\u27b0\u27bf\u2b1b\u2b1c\u2b50"
+    "\u2b55\U0001f004\U0001f0cf\U0001f18e\U0001f300-\U0001f3fa\U0001f400-\U0001f64f"
+    "\U0001f680-\U0001f6ff\U0001f7e0-\U0001f7f0\U0001f90c-\U0001f9ff\U0001fa70-\U0001faff"
+)
+_SYMBOLS = "\u00a9\u00ae\u203c\u2049\u2139-\u2bff\u3030\u303d\U0001f170-\U0001f251"
+_TONES = "\U0001f3fb-\U0001f3ff"
+_FLAG_LETTERS = "\U0001f1e6-\U0001f1ff"
+_JOINED = f"[{_PICTURES}{_SYMBOLS}]\ufe0f?[{_TONES}]?"
+EMOJI_PATTERN = (
+    f"(?:[{_FLAG_LETTERS}]{{2}}|[0-9#*]\ufe0f?\u20e3"
+    f"|(?:[{_PICTURES}]\ufe0f?|[{_SYMBOLS}](?:\ufe0f|(?=[\u200d{_TONES}])))[{_TONES}]?"
+    f"[\U000e0020-\U000e007f]*(?:\u200d{_JOINED})*)"  # U+E0020…: the letters of Scotland's flag
+)
+EMOJI = re.compile(EMOJI_PATTERN)
+EMOJI_SIGNS = "\u203c\u2049\u20e3\u2139-\u2bff\ufe0f\U0001f004-\U0001faff"
+"""One of these is in every emoji."""
+
+
+def emoji_term(word: str) -> str | None:
+    """What an emoji is counted as, None if the word is none: U+FE0F often is left out.
+
+    >>> emoji_term("❤\\ufe0f"), emoji_term("heart")
+    ('❤', None)
+    """
+    return word.replace("\ufe0f", "") if EMOJI.fullmatch(word) else None
+
+
+_WORDS = """
+a about above across after afterwards again against all almost alone along already also although
+always am among amongst amoungst amount an and another any anyhow anyone anything anyway anywhere
+are around as at back be became because become becomes becoming been before beforehand behind
+being below beside besides between beyond bill both bottom but by call can cannot cant co con
+could couldnt cry de describe detail do done down due during each eg eight either eleven else
+elsewhere empty enough etc even ever every everyone everything everywhere except few fifteen fifty
+fill find fire first five for former formerly forty found four from front full further get give go
+had has hasnt have he hence her here hereafter hereby herein hereupon hers herself him himself his
+how however hundred i ie if in inc indeed interest into is it its itself keep last latter latterly
+least less ltd made many may me meanwhile might mill mine more moreover most mostly move much must
+my myself name namely neither never nevertheless next nine no nobody none noone nor not nothing
+now nowhere of off often on once one only onto or other others otherwise our ours ourselves out
+over own part per perhaps please put rather re same see seem seemed seeming seems serious several
+she should show side since sincere six sixty so some somehow someone something sometime sometimes
+somewhere still such system take ten than that the their them themselves then thence there
+thereafter thereby therefore therein thereupon these they thick thin third this those though three
+through throughout thru thus to together too top toward towards twelve twenty two un under until
+up upon us very via was we well were what whatever when whence whenever where whereafter whereas
+whereby wherein whereupon wherever whether which while whither who whoever whole whom whose why
+will with within without would yet you your yours yourself yourselves
+"""
+ENGLISH_STOP_WORDS = frozenset(_WORDS.split())
+
+
+CODES = {
+    "arabic": "ar", "armenian": "hy", "basque": "eu", "bengali": "bn", "breton": "br",
+    "bulgarian": "bg", "catalan": "ca", "chinese": "zh", "croatian": "hr", "czech": "cs",
+    "danish": "da", "dutch": "nl", "english": "en", "esperanto": "eo", "estonian": "et",
+    "finnish": "fi", "french": "fr", "galician": "gl", "german": "de", "greek": "el",
+    "hebrew": "he", "hindi": "hi", "hungarian": "hu", "indonesian": "id", "irish": "ga",
+    "italian": "it", "japanese": "ja", "korean": "ko", "latin": "la", "latvian": "lv",
+    "lithuanian": "lt", "malay": "ms", "marathi": "mr", "nepali": "ne", "norwegian": "no",
+    "persian": "fa", "polish": "pl", "portuguese": "pt", "romanian": "ro", "russian": "ru",
+    "serbian": "sr", "sesotho": "st", "slovak": "sk", "slovenian": "sl", "spanish": "es",
+    "swahili": "sw", "swedish": "sv", "tamil": "ta", "thai": "th", "turkish": "tr",
+    "ukrainian": "uk", "urdu": "ur", "vietnamese": "vi", "yiddish": "yi",
+}  # fmt: skip
+"""Languages that have a stemmer, a list of stop words or both, with their ISO 639-1 codes."""
+
+STOP_WORD_LISTS = ("scikit-learn", "stopwords-iso")
+
+
+def language_name(name: str) -> str:
+    """Return the English name, in small letters, of a language given by name or by its code."""
+    lowered = name.strip().lower()
+    by_code = {code: language for language, code in CODES.items()}
+    found = by_code.get(lowered, lowered)
+    expected = f"one of {', '.join(sorted(CODES))}, a two-letter code, or none"
+    require(found in CODES, "TextAnalysis", "language", expected, name)
+    return found
+
+
+def stemmer_names() -> tuple[str, ...]:
+    """Return every stemmer that PyStemmer has, "porter" included."""
+    import Stemmer
+
+    return tuple(Stemmer.algorithms())
+
+
+def check_stemmer(name: str, *, named_by_language: bool) -> None:
+    """Raise unless PyStemmer has the stemmer."""
+    known = name in stemmer_names()
+    if named_by_language and not known:
+        raise InvalidParameter(
+            f"There is no Snowball stemmer for {name}.",
+            hint="Set {stem=False} to keep words as they are.",
+            settings=("stem=False",),
+        )
+    expected = f"True, False or one of {', '.join(stemmer_names())}"
+    require(known, "TextAnalysis", "stem", expected, name)
+
+
+def check_stop_words(language: str | None, source: bool | str) -> None:
+    """Raise unless there is such a list of stop words."""
+    known = isinstance(source, bool) or source in STOP_WORD_LISTS
+    expected = f"True, False, a tuple of words or one of {', '.join(STOP_WORD_LISTS)}"
+    require(known, "TextAnalysis", "stop_words", expected, source)
+    if isinstance(source, str) and language is None:
+        raise InvalidParameter(f"Stop words from {source!r} need a language, and there is none.")
+    if source == "scikit-learn" and language != "english":
+        raise InvalidParameter(
+            f"scikit-learn has English stop words only, and the language is {language}.",
+            hint="Set {stop_words=True}.",
+            settings=("stop_words=True",),
+        )
+    if language is not None and language != "english":
+        stop_word_list(language)
+
+
+@lru_cache(maxsize=16)
+def stop_word_list(language: str, source: str | None = None) -> frozenset[str]:
+    """Return the stop words of a language: from `source` if given, else from the default list."""
+    if source is None and language == "english":
+        contractions = {w for w in stop_word_list(language, "stopwords-iso") if "'" in w}
+        return stop_word_list(language, "scikit-learn") | contractions
+    if source == "scikit-learn":
+        return ENGLISH_STOP_WORDS
+    import stopwordsiso
+
+    words = stopwordsiso.stopwords(CODES[language])
+    if not words:
+        raise InvalidParameter(
+            f"There is no stop-word list for {language}.",
+            hint="Set {stop_words=False}, with words of your own if you have some; {max_df=0.3} "
+            "also drops the words that most documents share.",
+            settings=("stop_words=False", "max_df=0.3"),
+        )
+    return frozenset(words)
+
+
+def read_stop_words(path: StrPath) -> frozenset[str]:
+    """Return the words of a UTF-8 text file with one word a line."""
+    return frozenset(read_text(path, "stop words").split())
+
+
+TEXTS = 1000
+"""Texts that are looked at; the first tell enough."""
+CHARACTERS = 1000
+"""Characters of each text that are looked at."""
+FEWEST_WORDS = 20
+LEAST_SHARE = 0.25
+"""Share of stop words below which nothing is said: code, lists, text without stop words."""
+LEAST_LEAD = 1.2
+"""How many times the share of the next language: Danish and Norwegian are close."""
+
+_WORD = re.compile(r"[^\W\d_]{2,}")  # single letters are stop words everywhere
+_SCRIPTS = {
+    "kana": re.compile("[\u3041-\u30ff]"),
+    "chinese": re.compile("[\u3400-\u4dbf\u4e00-\u9fff]"),
+    "korean": re.compile("[\uac00-\ud7a3]"),
+    "thai": re.compile("[\u0e01-\u0e3a\u0e40-\u0e4e]"),
+}
+
+
+class LanguageGuess:
+    """Looks at texts as they pass and guesses their language.
+
+    >>> guess = LanguageGuess()
+    >>> for _ in range(3):
+    ...     guess.add("Das Haus, das wir gesehen haben, steht nicht mehr an der alten Straße.")
+    >>> guess.result()
+    ('german', 0.6923076923076923)
+    """
+
+    def __init__(self) -> None:
+        self._n_texts = 0
+        self._words: Counter[str] = Counter()
+        self._scripts: Counter[str] = Counter()
+
+    def add(self, text: str) -> None:
+        """Look at a text, unless enough have been seen."""
+        if self._n_texts >= TEXTS:
+            return
+        self._n_texts += 1
+        text = text[:CHARACTERS].lower()
+        self._words.update(_WORD.findall(text))
+        if not text.isascii():
+            self._scripts.update({name: len(r.findall(text)) for name, r in _SCRIPTS.items()})
+
+    def result(self) -> tuple[str, float] | None:
+        """The language and the share of words or letters that speak for it; None if unsure."""
+        return self._by_script() or self._by_stop_words()
+
+    def mismatch(self, analysis: TextAnalysis) -> str | None:
+        """A sentence if the texts seem to be in another language than the analysis is set to."""
+        found = self.result()
+        if analysis.pretokenised or analysis.language is None or found is None:
+            return None
+        language, share = found
+        if language == analysis.language:
+            return None
+        return (
+            f"The text seems to be {language.capitalize()} ({share:.0%} of it says so), but stop "
+            f"words and stems are {analysis.language.capitalize()}"
+        )
+
+    def _by_script(self) -> tuple[str, float] | None:
+        n_letters = sum(len(word) * n for word, n in self._words.items())
+        kana, han = self._scripts["kana"], self._scripts["chinese"]
+        letters = {"japanese": kana + han} if 10 * kana > han else {"chinese": han}
+        letters |= {name: self._scripts[name] for name in ("korean", "thai")}
+        language = max(letters, key=letters.__getitem__)
+        enough = n_letters >= FEWEST_WORDS and 2 * letters[language] > n_letters
+        return (language, min(1.0, letters[language] / n_letters)) if enough else None
+
+    def _by_stop_words(self) -> tuple[str, float] | None:
+        languages_of = _languages_of_stop_words()
+        n_words = self._words.total()
+        hits: Counter[str] = Counter()
+        for word, n in self._words.items():
+            for language in languages_of.get(word, ()):
+                hits[language] += n
+        (language, most), (_, next_most) = [*hits.most_common(2), ("", 0), ("", 0)][:2]
+        least = max(LEAST_SHARE * n_words, LEAST_LEAD * next_most)
+        sure = n_words >= FEWEST_WORDS and most >= least
+        return (language, most / n_words) if sure else None
+
+
+@lru_cache(maxsize=1)
+def _languages_of_stop_words() -> dict[str, list[str]]:
+    import stopwordsiso
+
+    languages_of: dict[str, list[str]] = {}
+    for language, code in CODES.items():
+        if stopwordsiso.has_lang(code):
+            entries = " ".join(stop_word_list(language)).lower()
+            for word in set(_WORD.findall(entries)):
+                languages_of.setdefault(word, []).append(language)
+    return languages_of
+
 
 BLOCK = 1 << 20
 """Characters cut at a time: a document of 50 MB must not become ten million strings at once."""
