@@ -8,11 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
 from docboltz.experiments import measuring, models, running
 from docboltz.experiments.models import Settings
 from docboltz.experiments.record import Record, read_records
-from docboltz.experiments.running import run, run_beside_gpu
+from docboltz.experiments.running import run, run_at_once
 from docboltz.experiments.trial import Measures, Trial
 from tests.corpus.splits import tiny_split
 
@@ -147,14 +148,23 @@ def one_helper(monkeypatch):
     monkeypatch.setattr(running, "Helpers", Helper)
 
 
-def test_helpers_beside_a_gpu_change_no_figure(one_helper, tiny):
+@pytest.fixture
+def one_thread():
+    """As many threads as a helper has: sums differ in their last bits with others."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def test_helpers_beside_a_gpu_change_no_figure(one_helper, one_thread):
     """As far as can be told without one: the same trials by helpers, on the CPU."""
     measures = Measures(predicted=2, draws=2)
     density = Settings(4, "density", 20, updates=5)
     trials = [Trial(name, density, measures) for name in ("ors", "lsi", "lda")]
     split = tiny_split()
     alone = list(run(trials, lambda _: split, device="cpu"))
-    helped = list(run_beside_gpu(trials, lambda _: split, "cpu"))
+    helped = list(run_at_once(trials, lambda _: split, "cpu"))
 
     def figures(records):
         for record in records:
@@ -221,7 +231,7 @@ def test_a_helper_that_dies_is_one_trial_s_trouble(one_helper, monkeypatch):
     goes on."""
     monkeypatch.setattr(running, "attempt", _die)
     split = tiny_split()
-    found = {r.trial.model: r for r in run_beside_gpu(SOME[:2], lambda _: split, "cpu")}
+    found = {r.trial.model: r for r in run_at_once(SOME[:2], lambda _: split, "cpu")}
     assert found["tfidf"].status == "done"
     assert found["lsi"].status == "failed"
     assert "a helper process died" in found["lsi"].reason

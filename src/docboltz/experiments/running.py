@@ -1,7 +1,7 @@
 """Run trials: what is done stays done, what failed is tried again.
 
-With a GPU, models that need none may be trained in other processes meanwhile, and so may the
-features of those that do be judged: choosing the classifiers' penalty takes longer than training.
+With a GPU, several trials run at once in processes of their own: a model as small as the paper's
+leaves most of a GPU idle. Under NVIDIA's Multi-Process Service they share it without waiting.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # s
 
 from docboltz.corpus.split import Split
 from docboltz.device import choose_device
-from docboltz.experiments.measuring import attempt, begin, hardware, judge, parameters_of, train
+from docboltz.experiments.measuring import attempt, begin, hardware, parameters_of
 from docboltz.experiments.record import Record, read_records
 from docboltz.experiments.trial import Trial
 
@@ -34,8 +34,8 @@ Load = Callable[[str], Split]
 """Dataset → its documents."""
 Log = Callable[[str], None]
 
-JUDGES = 0.25
-"""Share of the helpers that is kept for judging features while the GPU makes more of them."""
+WITHOUT_GPU = 0.25
+"""Share of the helpers that begins with the trials that need no GPU."""
 HELPER_DIED = "a helper process died, perhaps for want of memory; the same command tries again"
 
 
@@ -57,8 +57,8 @@ def run(
     """Give the record of every trial, those of `folder` that are done already first.
 
     A trial is done if its record is of the same settings, measures and documents. Records are
-    written as they come; `load` is called once for each dataset. `helpers` beside a GPU are other
-    processes on this machine's other cores.
+    written as they come; `load` is called once for each dataset. `helpers` are other processes on
+    this machine's other cores that share a GPU.
     """
     load = cache(load)
     place = str(choose_device(device, "docboltz"))
@@ -73,7 +73,7 @@ def run(
     log(f"{len(left)} trials on {hardware(place)}{minutes}{already}")
     yield from done
     if beside := helpers and place != "cpu":
-        made = run_beside_gpu(left, load, place)
+        made = run_at_once(left, load, place)
     else:
         made = run_in_turn(left, load, place, verbose=verbose, log=log)
     for number, record in enumerate(made, 1):
@@ -112,34 +112,20 @@ class Task(NamedTuple):
     arguments: tuple[Any, ...]
 
 
-def run_beside_gpu(trials: Sequence[Trial], load: Load, device: str) -> Iterator[Record]:
-    """Train one model after the other on the GPU, and do all the rest on the other cores.
-
-    Models whose features are judged come first: that is done while the others are trained.
-    """
-    on_gpu = deque(
-        sorted(
-            (trial for trial in trials if trial.info.on_device),
-            key=lambda trial: not trial.measures.of_features,
-        )
-    )
-    others = [trial for trial in trials if not trial.info.on_device]
-    others.sort(key=lambda trial: (-trial.info.cost, -trial.units))  # the longest begin first
-    training = deque(Task(t, attempt, (t, load(t.dataset), "cpu")) for t in others)
-    judging: deque[Task] = deque()
+def run_at_once(trials: Sequence[Trial], load: Load, device: str) -> Iterator[Record]:
+    """Run trials in as many processes as there are other cores; all of them share the GPU."""
     n = max(2, cpu_count() - 1)
+    on_gpu, others = deque[Task](), deque[Task]()
+    for trial in trials:
+        place, tasks = (device, on_gpu) if trial.info.on_device else ("cpu", others)
+        tasks.append(Task(trial, attempt, (trial, load(trial.dataset), place)))
+    others = deque(sorted(others, key=lambda task: (-task.trial.info.cost, -task.trial.units)))
     helpers = Helpers(n)
     try:
-        while on_gpu or judging or training or helpers.busy:
-            helpers.take(judging, n)
-            helpers.take(training, n - max(1, round(JUDGES * n)) if on_gpu else n)
-            if on_gpu:
-                trial = on_gpu.popleft()
-                split = load(trial.dataset)
-                record, features = train(trial, split, device)
-                judging.append(Task(trial, judge, (record, features, split, "cpu")))
-            else:
-                helpers.wait()
+        while on_gpu or others or helpers.busy:
+            helpers.take(others, max(1, round(WITHOUT_GPU * n)) if on_gpu else n)
+            helpers.take(on_gpu, n)
+            helpers.wait()
             yield from helpers.ready(load)
     except KeyboardInterrupt:  # it may have come at any time
         yield from helpers.ready(load, again=False)
