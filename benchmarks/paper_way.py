@@ -18,6 +18,7 @@ import json
 import os
 import time
 import warnings
+from concurrent.futures import as_completed
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ import numpy as np
 from joblib.externals.loky import ProcessPoolExecutor
 
 from docboltz.device import choose_device
+from docboltz.errors import DocboltzError
 from docboltz.estimator.models import OverReplicatedSoftmax, ReplicatedSoftmax
 from docboltz.experiments.datasets import REUTERS, Sources
 from docboltz.experiments.measuring import _parameters
@@ -38,15 +40,13 @@ DATASETS = ("20news-2000", REUTERS)
 MODELS = (0, 50, 100)
 """M; 0 is the Replicated Softmax."""
 GRID: list[dict[str, Any]] = [
-    *(
-        {"weight_decay": decay, "sparsity": sparsity}
-        for decay in (0.3, 0.65, 1.3, 3.0)
-        for sparsity in (0.1, 1.0)
-    ),
+    *({"weight_decay": decay, "sparsity": 1.0} for decay in (0.3, 0.65, 1.3, 3.0)),
+    {"weight_decay": 0.65, "sparsity": 0.1},
     {"weight_decay": 0.65, "sparsity": 1.0, "rate": 0.3},
     {"weight_decay": 0.65, "sparsity": 1.0, "tuning_rate": 2e-4},
 ]
-"""`rate` divides that of contrastive divergence, which is None otherwise."""
+"""`rate` is that of contrastive divergence, `tuning_rate` that of maximum likelihood; both are None
+otherwise."""
 
 
 def measure(dataset: str, m: int, setting: dict[str, Any], shorter: int, counts: Path) -> Any:
@@ -94,14 +94,21 @@ def main() -> None:
     given = parser.parse_args()
     cases = [(d, m, i) for d in DATASETS[::-1] for m in MODELS for i in range(len(GRID))]
     cases = [case for case in cases if case[1] or "tuning_rate" not in GRID[case[2]]]
-    begin = time.perf_counter()
+    begin, shares, seconds = time.perf_counter(), {}, 0.0
     with ProcessPoolExecutor(given.processes) as pool:
         futures = {
-            case: pool.submit(measure, *case[:2], GRID[case[2]], given.shorter, given.counts)
+            pool.submit(measure, *case[:2], GRID[case[2]], given.shorter, given.counts): case
             for case in cases
         }
-        shares = {case: future.result()[0] for case, future in futures.items()}
-        seconds = sum(future.result()[1] for future in futures.values())
+        for future in as_completed(futures):
+            case = futures[future]
+            try:
+                shares[case], took = future.result()
+            except DocboltzError as error:  # a rate may be too large
+                shares[case], took = float("inf"), 0.0
+                print(error)
+            seconds += took
+            print(f"{time.perf_counter() - begin:5.0f} s {case} {shares[case]:.4f}", flush=True)
     for i, setting in enumerate(GRID):  # the Replicated Softmax is not tuned
         if "tuning_rate" in setting:
             usual = {k: v for k, v in setting.items() if k != "tuning_rate"}
