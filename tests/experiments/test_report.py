@@ -19,12 +19,20 @@ def page_of(folder):
     return " ".join(page.split())
 
 
+def change(records, name, **changes):
+    """Change the record of a trial."""
+    place = next(i for i, record in enumerate(records) if record.trial.name == name)
+    records[place] = replace(records[place], **changes)
+
+
 def test_the_page(tmp_path):
     records = good()
-    records[0] = replace(records[0], status="failed", reason="ArithmeticError: fell apart")
+    reason = "ArithmeticError: fell apart"
+    change(records, f"{NEWS}_{ORS}_F128_seed0", status="failed", reason=reason)
     dropped = next(r for r in records if r.trial.variant == "LDA")
     records.remove(dropped)
-    records[1] = replace(records[1], notes=("lbfgs failed", "log ζ is uncertain"))
+    notes = "lbfgs failed", "log ζ is uncertain"
+    change(records, f"{NEWS}_RS_F128_seed0", notes=notes)
     write(tmp_path, records)
     page = page_of(tmp_path)
     assert "| ORS | .668 | .515 ± .007 | .691 | .510 ± .010 |" in page  # of two seeds and of three
@@ -72,11 +80,18 @@ def test_a_shorter_training_is_said(tmp_path, no_figures):
     assert "the paper's way had their updates divided by 50 in this run." in page_of(tmp_path)
 
 
+def test_the_unigram_model_of_the_same_documents_serves_where_its_own_trial_is_missing(
+    tmp_path, no_figures
+):
+    write(tmp_path, [r for r in good() if r.trial.variant == "RS-paper"])
+    assert "| RS, the paper's way | 5,000 ± 0.0 | 700 ± 0.0 | .700 |" in page_of(tmp_path)
+
+
 def test_what_is_measured_of_an_incomplete_trial_counts(tmp_path, no_figures):
     records = good()
     gone = {"classification": None, "perplexity": None}
     reason = "perplexity: MemoryError"
-    records[0] = replace(records[0], status="incomplete", reason=reason, **gone)
+    change(records, f"{NEWS}_{ORS}_F128_seed0", status="incomplete", reason=reason, **gone)
     found = Results(records)
     assert found.stat(NEWS, ORS, 128, "mean_average_precision").n == 3
     assert found.stat(NEWS, ORS, 128, "classification").n == 2

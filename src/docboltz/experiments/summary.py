@@ -99,6 +99,14 @@ class Results:
         values = self.values(dataset, variant, units, field)
         return np.mean(values, axis=0) if values else None
 
+    def unigram(self, dataset: str) -> float | None:
+        """The unigram model's perplexity of the first draw, its own or that beside another's."""
+        own = self.stat(dataset, "Unigram", 0, "perplexity.value")
+        beside = self.mean(dataset, table_1_models(dataset, "paper")[0], 128, "table1.unigram")
+        if own is None:
+            return None if beside is None else float(beside[0])
+        return own.mean
+
     def fifths(self, dataset: str, variant: str) -> Floats | None:
         """MAP of the shortest fifth of the queries, …, of the longest, with 128 units."""
         return self.mean(dataset, variant, 128, "by_length.fifths")
