@@ -14,7 +14,7 @@ from typing import Any, ClassVar, TypeVar
 from docboltz.corpus.document import Document
 from docboltz.corpus.places import Span
 from docboltz.progress import printable
-from docboltz.storage import strings, typed
+from docboltz.storage import typed
 from docboltz.text_table import Columns, table_lines
 
 SHOWN_CHARACTERS = 200
@@ -149,7 +149,7 @@ class Unit:
         numbers = float(saved["sharpness"]), float(saved["activity"])
         if not all(map(math.isfinite, numbers)):
             raise ValueError("sharpness and activity of a unit are finite")
-        return cls(int(saved["unit"]), strings(saved["words"]), *numbers)
+        return cls(int(saved["unit"]), typed(tuple[str, ...], saved["words"], "words"), *numbers)
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as JSON can hold it, by the names of the table."""

@@ -186,6 +186,11 @@ def is_whole(value: object) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
+def whole_number(text: str) -> int | None:
+    """The whole number that a text spells; None for anything else, and for more than 12 digits."""
+    return int(text) if text.strip().isdecimal() and len(text.strip()) <= 12 else None
+
+
 def is_number(value: object) -> bool:
     """Tell whether a setting is a finite number, Python's or NumPy's; True and False are not."""
     return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)

@@ -93,7 +93,7 @@ def test_content_that_is_not_a_models_is_refused(
 
 def test_settings_that_are_no_mapping_are_refused(fitted: Any, tmp_path: Path) -> None:
     save_model(tmp_path / "model", describe(fitted)[0], [])  # type: ignore[arg-type]
-    with pytest.raises(InvalidModelFile, match="has no content"):
+    with pytest.raises(InvalidModelFile, match="content is not as docboltz writes it"):
         docboltz.load(tmp_path / "model")
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from docboltz.cli.app import LONGEST
-from docboltz.storage import whole_number
+from docboltz.errors import whole_number
 from tests.cli.conftest import Command
 
 MAIN = "import sys; sys.argv[0] = 'docboltz'; from docboltz.cli.app import main; main()"
@@ -46,9 +46,9 @@ def shell(command: str, *arguments: object) -> subprocess.CompletedProcess[str]:
         ('d index "$1" - <&-', 2, "There are no documents"),
         ("d nosuch 2>&-", 2, ""),
         ("d --help >&-", 2, "standard output is closed"),
-        ('d fit "~nobody-at-all/x" --out "$1-new"', 2, "Nobody knows the home folder"),
-        ('d datasets 20newsgroups --path "~nobody-at-all/x"', 2, "Nobody knows the home folder"),
-        ('DOCBOLTZ_CACHE="~nobody-at-all" d datasets 20newsgroups', 2, "Nobody knows the home"),
+        ('d fit "~nobody-at-all/x" --out "$1-new"', 2, "The home folder in"),
+        ('d datasets 20newsgroups --path "~nobody-at-all/x"', 2, "The home folder in"),
+        ('DOCBOLTZ_CACHE="~nobody-at-all" d datasets 20newsgroups', 2, "The home folder in"),
     ],
 )
 def test_closed_and_full_streams_and_lost_homes_give_no_traceback(

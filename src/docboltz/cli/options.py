@@ -9,8 +9,7 @@ from typing import Any, Literal
 
 import click
 
-from docboltz.errors import require
-from docboltz.storage import whole_number
+from docboltz.errors import require, whole_number
 
 RECIPES = ("quick", "full", "density", "paper")
 """As in `docboltz.training.recipes`, which would take seconds to import."""

@@ -11,8 +11,8 @@ from docboltz.cli import options
 from docboltz.cli.options import flag, option
 from docboltz.cli.output import count_of, print_answer, print_json, remark
 from docboltz.cli.topic_shares import show_shares
-from docboltz.errors import InvalidParameter, require, shown
-from docboltz.storage import require_apart, whole_number
+from docboltz.errors import InvalidParameter, require, shown, whole_number
+from docboltz.storage import require_apart
 
 if TYPE_CHECKING:
     from docboltz.text_model import TextModel

@@ -11,7 +11,7 @@ import numpy as np
 from docboltz.errors import InvalidModelFile, is_whole, shown
 from docboltz.estimator.settings import SETTINGS
 from docboltz.model.latent_words import LatentWords, policy_from_dict, policy_to_dict
-from docboltz.storage import MODEL, Arrays, require_parameters, strings
+from docboltz.storage import MODEL, Arrays, require_parameters, typed
 from docboltz.training.course import Look
 from docboltz.training.finetune import Finetuning
 from docboltz.training.matching import Matching
@@ -103,7 +103,7 @@ def restore(
         model.word_frequency_ = arrays["word_frequency"]
         model.n_features_in_ = len(model.word_frequency_)
         if "feature_names" in settings:
-            names = strings(settings["feature_names"])
+            names = typed(tuple[str, ...], settings["feature_names"], "feature_names")
             _require(len(names) == model.n_features_in_, "feature_names")
             model.feature_names_in_ = np.array(names, dtype=object)
         # Not the stream that drew the initial weights, and another after every further update.

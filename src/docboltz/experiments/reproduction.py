@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from docboltz.device import choose_device
-from docboltz.errors import InvalidParameter, require
+from docboltz.errors import InvalidParameter, require, whole_number
 from docboltz.experiments.datasets import REUTERS, Sources
 from docboltz.experiments.models import MODELS, Settings
 from docboltz.experiments.record import Record, read_records, wall_seconds
 from docboltz.experiments.running import Log, no_log, run
 from docboltz.experiments.trial import Measures, Trial
-from docboltz.storage import whole_number
 
 DENSITY_UNITS = 128
 """Table 1 is for this number of units."""

@@ -129,7 +129,9 @@ def keys_of(store: Store) -> Keys:
     for begin in range(0, len(store), BLOCK_DOCUMENTS):
         block = store.features[begin : begin + BLOCK_DOCUMENTS]
         if not (np.abs(block) < 1.001).all():
-            raise STORE.damaged(store.opened.folder, "its features are not unit vectors")
+            raise STORE.unusable(
+                store.opened.folder, "is damaged: its features are not unit vectors"
+            )
         whole = np.rint(1000 * block).astype(np.int64).astype(np.uint64)
         own = (whole * (2 * factors + np.uint64(1))).sum(1)
         keys[begin : begin + len(block)] = np.where(block.any(1), np.maximum(own, 1), 0)

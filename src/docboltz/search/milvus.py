@@ -29,8 +29,8 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, hstack
 
 from docboltz.corpus.analysis import TextAnalysis
+from docboltz.corpus.disk import mapped
 from docboltz.corpus.document import Document
-from docboltz.corpus.stored import mapped
 from docboltz.errors import DocboltzError, InvalidModelFile, InvalidParameter, NoAnswer, require
 from docboltz.search.documents import same_id, seconds_of
 from docboltz.search.query import Filter, Phrase, is_text
@@ -63,7 +63,6 @@ MILVUS = Bundle(
     manifest="milvus.json",
     files=(TERMS, KEYS, DF),
     remedy="Build it again with {TextModel.index}, and name its store.",
-    settings=("TextModel.index",),
 )
 LONGEST = 65_535
 """Bytes of a string in Milvus. A text is kept in pieces of a quarter as many letters."""
@@ -245,7 +244,8 @@ class MilvusStore(Store):
 
     def copy_to(self, folder: StrPath) -> None:
         """Let another folder name the same collection."""
-        MILVUS.copy(self.opened, manifest_folder(Path(folder)))
+        data = {name: mapped(self.opened.file(name), "u1") for name in MILVUS.files}
+        MILVUS.copy(self.opened, manifest_folder(Path(folder)), data)
         STORE.remove(folder)
 
     def word_parts(self, question: Question, rows: Rows, by: By) -> tuple[Sequence[str], Scores]:
@@ -387,7 +387,7 @@ def write_milvus(
         old, dropped, before = None, np.empty(0, np.int64), _named(folder)
         if append:
             old = MilvusStore.open(folder, model=about.model)
-            MILVUS.verify(old.opened)  # what is damaged would get new checksums
+            old.verify()  # what is damaged would get new checksums
             named, dropped = old.about, old.rows_of(drop)
         else:
             address, collection = address_of(store or ""), build.path.name.replace("-", "_")

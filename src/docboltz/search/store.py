@@ -7,6 +7,7 @@ answers, and who has it open keeps it.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import AbstractContextManager, ExitStack
@@ -20,8 +21,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from docboltz.corpus.analysis import TextAnalysis
+from docboltz.corpus.disk import mapped
 from docboltz.corpus.document import Document
-from docboltz.corpus.stored import mapped
 from docboltz.errors import (
     InvalidCorpus,
     InvalidParameter,
@@ -65,7 +66,6 @@ STORE = Bundle(
     manifest="store.json",
     files=(FEATURES, CODES, LENGTHS, KEYS, DOCUMENTS, TERMS, DF),
     remedy="Build it again with {TextModel.index}.",
-    settings=("TextModel.index",),
 )
 EXACT_DOCUMENTS = 1_000_000
 """Up to so many documents a query is compared with all, a fifth of a second of work; in larger
@@ -233,7 +233,7 @@ class Store(ABC):
 
     def verify(self) -> None:
         """Read all files and compare their SHA-256 with the manifest."""
-        self.kind.verify(self.opened)
+        self.kind.open(self.opened.folder, math.inf)
 
     @abstractmethod
     def copy_to(self, folder: StrPath) -> None:
@@ -571,7 +571,7 @@ def write_store(
         old, dropped = None, np.empty(0, np.int64)
         if append:
             old = SearchStore.open(path, model=about.model)
-            STORE.verify(old.opened)  # what is damaged would get new checksums
+            old.verify()  # what is damaged would get new checksums
             dropped = old.rows_of(drop)
             about = old.about
         with STORE.trusting(path):

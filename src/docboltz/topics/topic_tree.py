@@ -21,7 +21,6 @@ from docboltz.storage import (
     StrPath,
     load_model,
     save_model,
-    strings,
     typed,
 )
 from docboltz.topics.description import Collection, Node, describe, name_words
@@ -360,7 +359,7 @@ class TopicTree:
         assignment = Assignment(arrays["topic"].astype(np.int64), arrays["probability"])
         if not all(np.isfinite(array).all() for array in arrays.values()):
             raise ValueError("numbers of topics are finite")
-        hidden, asked = strings(content["hidden"]), content["asked"]
+        hidden, asked = typed(tuple[str, ...], content["hidden"], "hidden"), content["asked"]
         return cls(
             mixture,
             numbers,
