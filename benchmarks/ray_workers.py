@@ -37,17 +37,18 @@ from torch import distributed
 import docboltz
 from development import Part, Split, features_scored
 from docboltz import OverReplicatedSoftmax, Pretraining
-from docboltz.cluster.counted import CountPart
-from docboltz.cluster.features import FeaturesOfPart
-from docboltz.cluster.ids import hashes_of
-from docboltz.cluster.parts import jobs_of
-from docboltz.cluster.vocabulary import select, tally
+from docboltz.cluster.counting import count_file
 from docboltz.corpus.analysis import TextAnalysis
+from docboltz.corpus.counting import WHOLE_DOCUMENTS, Parts
+from docboltz.corpus.disk import Part as CountedPart
+from docboltz.feature_files import infer
 from docboltz.text_model import TextModel
 from docboltz.training.together import Together
 from scale import make_documents, memory_of
 
 FILES = 4
+FILES_OF_SCALE = 8
+"""Into which `make_documents` divides its documents."""
 
 
 def main() -> None:
@@ -179,7 +180,7 @@ def watched_fit(files: list[str], updates: int, queue: Any) -> None:
 
 
 def rates(folder: Path) -> None:
-    """Documents a processor tallies, counts and infers in a second, of the synthetic ones."""
+    """Documents a processor counts, joins and infers in a second, of the synthetic ones."""
     files, _ = make_documents(100_000, folder / "100000" / "documents")
     documents, analysis = docboltz.read(files[:1], text="text", id="id"), TextAnalysis(None)
     (part,) = documents.parts()
@@ -188,22 +189,22 @@ def rates(folder: Path) -> None:
     def timed(name: str, function: Callable[[], Any]) -> Any:
         begin = time.process_time()
         made = function()
-        found[f"{name}, documents/s"] = part.documents.report.documents / (
-            time.process_time() - begin
-        )
+        found[f"{name}, documents/s"] = 100_000 / FILES_OF_SCALE / (time.process_time() - begin)
         return made
 
-    table, _ = timed("tally", lambda: tally(part, analysis))
-    vocabulary = select(table, 2, 0.5, 5000)
     with tempfile.TemporaryDirectory() as name:
-        (job,) = jobs_of([part], Path(name, "counted"), "")
-        timed("count", lambda: CountPart(analysis, vocabulary)(job))
-        timed("ids", lambda: hashes_of(job.file))
-        how: Any = {"analysis": analysis, "updates": 20, "device": "cpu"}
-        model = TextModel.fit(documents, folder=Path(name, "model"), **how)
-        own = FeaturesOfPart(TextModel, Path(name, "model"), model.fingerprint, "cpu", False, None)
-        (job,) = jobs_of([part], Path(name, "features"), "")
-        timed("infer", lambda: own(job))
+        folder = Path(name, "counts")
+        how = 0, part, folder, analysis, None, WHOLE_DOCUMENTS
+        files, _ = timed("count", lambda: count_file(*how))
+        parts = Parts(None, folder)
+        parts.files += map(CountedPart, files)
+        limits = 2, 0.5, 5000
+        timed("join", lambda: parts.corpus(analysis, limits, part.unique_ids))
+        fit: Any = {"analysis": analysis, "updates": 20, "device": "cpu"}
+        model = TextModel.fit(documents, folder=Path(name, "model"), **fit)
+        corpus = model.count(documents)
+        own = TextModel, Path(name, "model"), model.fingerprint, "cpu", False, None
+        timed("infer", lambda: infer(corpus, Path(name, "part.parquet"), "", *own))
     print(json.dumps(found), flush=True)
 
 

@@ -25,7 +25,7 @@ from docboltz.corpus.analysis import TextAnalysis
 from docboltz.corpus.counting import count
 from docboltz.corpus.datasets import load_dataset
 from docboltz.corpus.document import Document
-from docboltz.corpus.readers import read
+from docboltz.corpus.reading import read
 
 N_MILLION = 1_000_000
 
@@ -82,7 +82,6 @@ def against_scikit_learn(documents: list[Document], n_jobs: int, repeats: int) -
 def million() -> int:
     """Read, count and transform a file of a million short documents of a Zipf-like vocabulary."""
     from docboltz import OverReplicatedSoftmax, Pretraining
-    from docboltz.feature_files import write_features
     from docboltz.text_model import TextModel
 
     with tempfile.TemporaryDirectory() as folder:
@@ -92,12 +91,11 @@ def million() -> int:
         model = OverReplicatedSoftmax(
             128, pretraining=Pretraining(updates=20), device="cpu", random_state=0
         )
-        text_model = TextModel.fit(
-            islice(read(path), 20_000), model, TextAnalysis(), max_words=10_000
-        )
+        first = islice(read(path), 20_000)
+        text_model = TextModel.fit(first, estimator=model, max_words=10_000)
         before = peak_gigabytes()
         start = time.perf_counter()
-        n = len(write_features(text_model, read(path), features))
+        n = len(text_model.save_features(read(path), features))
         seconds = time.perf_counter() - start
         megabytes, written = (os.path.getsize(file) / 1e6 for file in (path, features))
     peak = peak_gigabytes()

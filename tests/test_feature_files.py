@@ -62,12 +62,12 @@ def test_what_is_written_is_what_the_model_infers(
 
 def test_what_blocks_have_freed_is_given_back(text_model, tmp_path, monkeypatch):
     """The C library kept gigabytes of it, for ten million documents on a busy machine."""
-    given_back = []
+    trimmed = []
     monkeypatch.setattr("docboltz.feature_files.BLOCK_DOCUMENTS", 1)
     monkeypatch.setattr("docboltz.feature_files.KEPT_BLOCKS", 2)
-    monkeypatch.setattr("docboltz.feature_files.give_back_freed", lambda: given_back.append(1))
+    monkeypatch.setattr("docboltz.feature_files.trim_memory", lambda: trimmed.append(1))
     text_model.save_features(iter(DOCUMENTS), tmp_path / "f.npy")
-    assert len(given_back) == 2
+    assert len(trimmed) == 2
 
 
 def test_a_column_for_each_feature(text_model, tmp_path):

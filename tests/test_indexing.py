@@ -2,6 +2,8 @@
 
 import os
 import pickle
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -10,9 +12,11 @@ from filelock import FileLock, Timeout
 
 import docboltz
 from docboltz import indexing
+from docboltz.corpus.analysis import TextAnalysis
 from docboltz.corpus.document import Document
+from docboltz.corpus.reading import as_documents
 from docboltz.errors import InvalidModelFile, InvalidParameter
-from docboltz.indexing import WaitingDocuments
+from docboltz.indexing import counting_beside
 from docboltz.search.milvus import MILVUS, MilvusStore
 from docboltz.search.store import STORE, open_store
 from docboltz.storage import save_model
@@ -28,20 +32,6 @@ def model(request, fitted, tmp_path):  # noqa: F811
         pytest.importorskip("milvus_lite", reason="needs pip install 'docboltz[milvus]'")
         found.index(texts(), store=f"milvus+{tmp_path / 'm.db'}")
     return found
-
-
-def test_documents_wait_as_they_are_in_their_order():
-    texts = ["a  b\nc\r\nd", "", "e\u2028f\x85g\x1ch\ri", "half \ud800", "é" * 9000]
-    given = [Document(f"{i}", text) for i, text in enumerate(texts * 50)]
-    given.append(Document("\n", "x", ("a\nb", ""), "2013", "title\n", {"who": "\r\n"}))
-    with WaitingDocuments() as waiting:
-        for document in given:
-            waiting.add(document)
-        assert list(waiting) == given
-        assert list(waiting) == given, "as often as one likes"
-        assert waiting.bytes > 9000 * 50
-    with WaitingDocuments() as nothing:
-        assert list(nothing) == []
 
 
 def new(*ids, text="ship sail harbour", label="new", date="2020-01-01"):
@@ -232,3 +222,27 @@ def test_a_missing_package_is_named_with_what_to_install(fitted, monkeypatch, tm
     monkeypatch.setitem(__import__("sys").modules, "pymilvus", None)
     with pytest.raises(InvalidParameter, match=r"pip install 'docboltz\[milvus\]'"):
         fitted.index(texts(), store=f"milvus+{tmp_path / 'missing.db'}")
+
+
+def test_two_processes_do_not_count_in_one_folder(tmp_path):
+    code = (
+        "import sys; from docboltz.storage import locked\n"
+        f"with locked({str(tmp_path / 'model.counts')!r}, 'counts', 0):\n"
+        "    print('locked', flush=True); sys.stdin.read()"
+    )
+    (tmp_path / "model.counts").mkdir()
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    stream, analysis = as_documents(["a ship"], "test"), TextAnalysis()
+    with subprocess.Popen([sys.executable, "-c", code], **pipes) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        counting = counting_beside(tmp_path / "model", stream, analysis, patience=0.1)
+        with (
+            pytest.raises(InvalidParameter, match="Another process is writing the counts"),
+            counting,
+        ):
+            pass
+        other.communicate()
+    with counting_beside(tmp_path / "model", stream, analysis):
+        assert (tmp_path / "model.counts").is_dir()
+    assert not (tmp_path / "model.counts").exists()

@@ -1,7 +1,6 @@
 """The front door: text in; hits, units, words and features out."""
 
 import csv
-import json
 import shutil
 import subprocess
 import sys
@@ -342,7 +341,7 @@ def test_asking_imports_nothing_slow(text_model, tmp_path):
         "    try: main()\n"
         "    except SystemExit as end: assert end.code == 0\n"
         "slow = {'torch', 'sklearn', 'pandas', 'matplotlib', 'pyarrow', 'pydantic', 'rich',"
-        " 'asyncio', 'docboltz.corpus.readers', 'docboltz.cli.fit'}\n"
+        " 'asyncio', 'docboltz.corpus.reading', 'docboltz.cli.fit'}\n"
         "print(sorted(slow & set(sys.modules)))"
     )
     command = [sys.executable, "-c", code, str(tmp_path / "model")]
@@ -422,10 +421,9 @@ def test_a_text_column_that_was_found_is_saved_and_used_again(tmp_path):
 
 
 def test_several_text_columns_that_were_found_are_not_taken_for_one(tmp_path):
-    file = tmp_path / "posts.jsonl"
-    records = [{("text", "body")[i % 2]: text} for i, text in enumerate(TEXTS)]
-    file.write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
-    assert fitted(docboltz.read(file)).reading.text is None
+    for name in ("text", "body"):
+        (tmp_path / f"{name}.csv").write_text("\n".join([name, *TEXTS]), encoding="utf-8")
+    assert fitted(docboltz.read(tmp_path)).reading.text is None
 
 
 def test_texts_that_are_missing_are_said_to_be():

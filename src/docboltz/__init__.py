@@ -20,7 +20,7 @@ if _cores >= 8 and _busy < _cores / 2:
 if TYPE_CHECKING:
     from docboltz.corpus.analysis import TextAnalysis
     from docboltz.corpus.datasets import load_dataset
-    from docboltz.corpus.readers import read
+    from docboltz.corpus.reading import read
     from docboltz.estimator.models import OverReplicatedSoftmax, ReplicatedSoftmax, load
     from docboltz.model.latent_words import (
         FixedLatentWords,
@@ -38,7 +38,7 @@ _HOME = {
     name: f"docboltz.{module}"
     for module, names in {
         "corpus.datasets": ("load_dataset",),
-        "corpus.readers": ("read",),
+        "corpus.reading": ("read",),
         "corpus.analysis": ("TextAnalysis",),
         "estimator.models": ("OverReplicatedSoftmax", "ReplicatedSoftmax", "load"),
         "model.latent_words": ("FixedLatentWords", "LatentWordsUpTo", "ProportionalLatentWords"),

@@ -19,11 +19,10 @@ from scipy.sparse import csr_array
 
 from docboltz.answers import ExpectedWord, ExpectedWords, Hit, Hits, Unit, Units, title_of
 from docboltz.corpus.analysis import TextAnalysis, is_spaceless
+from docboltz.corpus.columns import ReadOptions
 from docboltz.corpus.corpus import Corpus, Vocabulary
-from docboltz.corpus.counting import count
-from docboltz.corpus.document import Document
+from docboltz.corpus.counting import TextCounter, count
 from docboltz.corpus.places import PlaceFinder, Span
-from docboltz.corpus.read_options import ReadOptions
 from docboltz.errors import InvalidCorpus, InvalidParameter, NoAnswer, require, require_count
 from docboltz.light import LightModel
 from docboltz.search.query import LONGEST, Filter, Phrase, Query, parse
@@ -31,7 +30,7 @@ from docboltz.search.score import By
 from docboltz.search.store import STORE, Question, Store, model_of_store, open_store
 from docboltz.search.vectors import Best, unit_vectors
 from docboltz.search.words import index_analysis
-from docboltz.storage import Arrays, StrPath, fingerprint_of, strings, typed
+from docboltz.storage import Arrays, StrPath, fingerprint_of, typed
 
 SEARCH = "search"
 """Folder of the search store in that of the model."""
@@ -59,7 +58,8 @@ class Asking:
         """Take what a model's folder holds; KeyError, TypeError or ValueError if it is not that."""
         text = settings["text"]
         self.analysis = TextAnalysis.from_dict(text["analysis"])
-        self.vocabulary = Vocabulary(strings(text["vocabulary"]), strings(text["forms"]))
+        words = (typed(tuple[str, ...], text[name], name) for name in ("vocabulary", "forms"))
+        self.vocabulary = Vocabulary(*words)
         self.reading = ReadOptions.from_dict(text["reading"])
         names = {kind: text["columns"][kind] for kind in ("label", "date")}
         self._columns = typed(dict[str, str | None], names, "columns")
@@ -203,7 +203,7 @@ class Asking:
         return self._count(texts, "count")
 
     def _count(self, texts: Any, method: str) -> Corpus:
-        from docboltz.corpus.readers import as_documents  # which a question can do without
+        from docboltz.corpus.reading import as_documents  # which a question can do without
 
         documents = as_documents(texts, f"{type(self).__name__}.{method}", self.reading)
         return count(documents, self.analysis, vocabulary=self.vocabulary)
@@ -291,9 +291,7 @@ class Asking:
 
     def _counts(self, texts: Sequence[str]) -> csr_array:
         """Counts of texts, which may hold no word the model knows: (len(texts), K)."""
-        documents = [Document("", text) for text in texts]
-        counts: csr_array = count(documents, self.analysis, vocabulary=self.vocabulary).counts
-        return counts
+        return TextCounter(self.analysis, self.vocabulary).count(texts).matrix
 
     def _questions(self, queries: Sequence[Query]) -> list[Question]:
         """What queries ask of the store."""

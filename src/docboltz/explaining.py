@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from docboltz.answers import ExpectedWord, Hit, Hits, title_of
+from docboltz.corpus.places import PlaceFinder
 from docboltz.errors import require
 from docboltz.explanations import (
     Contribution,
@@ -193,7 +194,8 @@ class Explaining(TopicVerbs):
     def _matches(self, text: str, counts: csr_array) -> tuple[WordMatches, ...]:
         """The known words of a text, and where they stand."""
         columns = counts.indices.tolist()
-        places = self._finder.find(text, {self.vocabulary[k] for k in columns})
+        finder = PlaceFinder(self.analysis)  # by which links are no words; not as in a search
+        places = finder.find(text, {self.vocabulary[k] for k in columns})
         return tuple(
             WordMatches(self.vocabulary.forms[k], tuple(places.get(self.vocabulary[k], ())))
             for k in columns

@@ -6,8 +6,9 @@ n documents, F features.
 from __future__ import annotations
 
 import csv
+import secrets
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +17,16 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from docboltz.corpus.corpus import Corpus
-from docboltz.corpus.readers import as_documents
-from docboltz.corpus.stored import give_back_freed
+from docboltz.corpus.counting import ABOUT
+from docboltz.corpus.disk import trim_memory
+from docboltz.corpus.reading import as_documents
 from docboltz.errors import EmptyDocumentsWarning, InvalidParameter, require, warn_user
-from docboltz.indexing import BLOCK_DOCUMENTS, count_documents, counts_folder
+from docboltz.indexing import BLOCK_DOCUMENTS, count_documents, counting_beside
 from docboltz.progress import progress_bar
-from docboltz.storage import replacing, require_apart
+from docboltz.storage import digest, replacing, require_apart, require_writable
+from docboltz.topic_verbs import FOLDER
 from docboltz.topics.mixture import Assignment
+from docboltz.topics.topic_tree import TOPICS
 
 if TYPE_CHECKING:
     from docboltz.inference import Inference
@@ -35,6 +39,8 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 KEPT_BLOCKS = 8
 """Blocks after which what was freed is given back: some milliseconds each time."""
 Write = Callable[[Path, Corpus, int, Blocks], None]
+STAMP = b"docboltz.stamp"
+"""The key of a Parquet file's metadata that tells what a cluster made it of."""
 
 
 def save_features(
@@ -47,23 +53,18 @@ def save_features(
     replace: bool = False,
     inference: Inference | None,
     verbose: bool,
-    metadata: dict[bytes, bytes] | None = None,
-    n_jobs: int = -1,
 ) -> Corpus:
     """Write the features of documents to `out`, whole or not at all; give their counts.
 
     Parquet holds id, labels, n_words, topic, probability and features, these as one column of lists
     or, if `wide`, as a column each; CSV the same with a column for each feature; .npy the features
     alone, float32. For a `spreadsheet`, ids and labels in a CSV that it would take for formulas
-    have a ' before them. A file that is there is left alone unless `replace` is set. A Parquet file
-    carries the `metadata`. `n_jobs` is as in `count`.
+    have a ' before them. A file that is there is left alone unless `replace` is set.
     """
-    write = writer_of(out, wide=wide, spreadsheet=spreadsheet, metadata=metadata)
+    write = writer_of(out, wide=wide, spreadsheet=spreadsheet)
     known = inference in (None, "fast", "mean_field")
     require(known, "save_features", "inference", "'fast' or 'mean_field'", inference)
-    transform = model.estimator.transform
-    has_topics = out.suffix != ".npy" and model.has_topics
-    if out.suffix != ".npy" and not has_topics:
+    if out.suffix != ".npy" and not model.has_topics:
         warn_user(
             "The model has no documents to find topics in, so all are -1: index some.",
             EmptyDocumentsWarning,
@@ -76,30 +77,167 @@ def save_features(
             hint="Name another one, or add {replace=True}.",
             settings=("replace=True",),
         )
-    how: dict[str, Any] = {"analysis": model.analysis, "vocabulary": model.vocabulary}
-    how["n_jobs"] = n_jobs
+    analysis, transform = model.analysis, model.estimator.transform
     # A place that cannot be written is found before the work.
-    with replacing(out) as file, counts_folder(out) as counts_on_disk:
-        corpus = count_documents(stream, None, verbose=verbose, folder=counts_on_disk, **how)
-        with progress_bar("Inferring", "documents", shown=verbose) as update:
-
-            def assign(counts: csr_array) -> Assignment:
-                if has_topics:
-                    return model.assign_counts(counts)
-                n = counts.shape[0]
-                return Assignment(np.full(n, -1), np.zeros(n, np.float32))
-
-            def blocks() -> Blocks:
-                for begin in range(0, len(corpus), BLOCK_DOCUMENTS):
-                    rows = slice(begin, min(begin + BLOCK_DOCUMENTS, len(corpus)))
-                    counts = corpus.counts[rows]
-                    yield rows, transform(counts, inference), assign(counts)
-                    update(rows.stop, len(corpus))
-                    if rows.stop // BLOCK_DOCUMENTS % KEPT_BLOCKS == 0:
-                        give_back_freed()
-
-            write(file, corpus, model.n_units, blocks())
+    with replacing(out) as file, counting_beside(out, stream, analysis, model.vocabulary) as parts:
+        corpus = count_documents(parts, stream, analysis, verbose=verbose, kept=ABOUT)
+        of_counts = partial(transform, inference=inference)
+        write_features(model, corpus, file, write, of_counts, verbose=verbose)
     return corpus
+
+
+def write_features(
+    model: TextModel,
+    corpus: Corpus,
+    file: Path,
+    write: Write,
+    infer: Callable[[csr_array], Any],
+    *,
+    verbose: bool = False,
+) -> None:
+    """Write the features and topics of counted documents; `infer` gives the features of some."""
+    has_topics = model.has_topics
+
+    def assign(counts: csr_array) -> Assignment:
+        if has_topics:
+            return model.assign_counts(counts)
+        n = counts.shape[0]
+        return Assignment(np.full(n, -1), np.zeros(n, np.float32))
+
+    def blocks() -> Blocks:
+        for begin in range(0, len(corpus), BLOCK_DOCUMENTS):
+            rows = slice(begin, min(begin + BLOCK_DOCUMENTS, len(corpus)))
+            counts = corpus.counts[rows]
+            yield rows, infer(counts), assign(counts)
+            update(rows.stop, len(corpus))
+            if rows.stop // BLOCK_DOCUMENTS % KEPT_BLOCKS == 0:
+                trim_memory()
+
+    with progress_bar("Inferring", "documents", shown=verbose) as update:
+        write(file, corpus, model.n_units, blocks())
+
+
+def save_features_on_cluster(
+    model: TextModel,
+    documents: Any,
+    out: Path,
+    *,
+    ray: str,
+    device: str,
+    wide: bool,
+    replace: bool,
+    inference: Inference | None,
+    verbose: bool,
+) -> Corpus:
+    """Write the features of each part of the documents to a file in the folder `out`.
+
+    Together they are what `docboltz.feature_files.save_features` writes. Features that are there,
+    by the same model of the same files, are not inferred again; other features are replaced, and
+    other files if `replace` allows it.
+    """
+    owner = "TextModel.save_features"
+    known = inference in (None, "fast", "mean_field")
+    require(known, owner, "inference", "'fast' or 'mean_field'", inference)
+    if model.path is None:
+        raise InvalidParameter(
+            "Workers of a cluster read the model from a folder, and this one is not saved.",
+            hint="Save it to a folder that all nodes can read.",
+        )
+    stream = as_documents(documents, owner, model.reading)
+    folder, path = out.absolute(), Path(model.path).absolute()
+    require_apart(folder, [*stream.paths, path])
+    require_writable(folder, "features")
+    tree = path / FOLDER
+    topics = TOPICS.open(tree).identity if TOPICS.exists(tree) else None
+    analysis, vocabulary = model.analysis, model.vocabulary
+    made_by = [model.fingerprint, topics, wide, inference]
+    stream.parts()  # an error for what is no file
+    from docboltz.cluster.connection import joined, run_tasks
+
+    with joined(ray, owner), counting_beside(folder, stream, analysis, vocabulary) as parts:
+        how: Any = {"kept": ABOUT, "verbose": verbose, "on_cluster": True}
+        corpus = count_documents(parts, stream, analysis, **how)
+        rows: dict[Path, NDArray[np.int64]] = {}
+        stamps: dict[Path, str] = {}
+        row = 0
+        for number, part in enumerate(parts.files):
+            file = folder / f"part-{number:05d}.parquet"
+            rows[file] = np.arange(row, row + len(part))
+            numbered_from = row if stream.report.numbered else None
+            own = [part.path.name, part.stamp, numbered_from, *made_by]
+            stamps[file] = digest(own) if part.stamp else secrets.token_hex()
+            row += len(part)
+        _require_own(folder, list(rows), replace=replace)
+        missing = [file for file in rows if stamp_of_file(file) != stamps[file]]
+        shared = type(model), path, model.fingerprint, device, wide, inference
+
+        def jobs() -> Iterator[tuple[Any, ...]]:
+            for file in missing:
+                yield corpus.rows(rows[file]), file, stamps[file], *shared
+
+        gpus = 1 if device.startswith("cuda") else 0
+        run_tasks(infer, jobs(), len(missing), label="Inferring", shown=verbose, num_gpus=gpus)
+    for draft in folder.glob(".part-*.parquet"):  # of a worker that died
+        draft.unlink(missing_ok=True)
+    return corpus
+
+
+def infer(
+    corpus: Corpus,
+    file: Path,
+    stamp: str,
+    cls: type[TextModel],
+    path: Path,
+    fingerprint: str,
+    device: str,
+    wide: bool,
+    inference: Inference | None,
+) -> None:
+    """Write the features of documents to a file."""
+    model = opened(cls, path, fingerprint, device)  # type: ignore[arg-type]
+    write = writer_of(file, wide=wide, metadata={STAMP: stamp.encode()})
+    with replacing(file) as draft:
+        transform = partial(model.estimator.transform, inference=inference)
+        write_features(model, corpus, draft, write, transform)
+
+
+@lru_cache(maxsize=1)
+def opened(cls: type[TextModel], path: Path, fingerprint: str, device: str) -> TextModel:
+    """The model in a folder, which a worker opens once."""
+    model = cls.open(path, device=device)
+    if model.fingerprint != fingerprint:
+        raise InvalidParameter(f"The model in {path} was replaced.", hint="Begin again.")
+    return model
+
+
+def stamp_of_file(file: Path) -> str | None:
+    """The stamp of a Parquet file, None if it has none."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        metadata = parquet.read_schema(file).metadata or {}
+    except (pa.ArrowInvalid, OSError):  # none yet, or somebody else's
+        return None
+    return metadata.get(STAMP, b"").decode() or None
+
+
+def _require_own(folder: Path, files: list[Path], *, replace: bool) -> None:
+    """Refuse a folder with other files, which would be read as features too, or be lost."""
+    there = sorted(folder.iterdir()) if folder.exists() else []
+    other = [file for file in there if file not in files and not file.name.startswith(".")]
+    if other:
+        raise InvalidParameter(
+            f"{folder} holds {other[0].name!r}, which is none of these features' files.",
+            hint="Name a new folder, or the one that these documents' features are in.",
+        )
+    for file in () if replace else files:
+        if file.exists() and stamp_of_file(file) is None:
+            raise InvalidParameter(
+                f"There is a file {file}, which is not one of docboltz's features.",
+                hint="Name another folder, or add {replace=True}.",
+                settings=("replace=True",),
+            )
 
 
 def writer_of(
@@ -173,17 +311,6 @@ def _write_csv(
                 writer.writerow([*first, *(f"{v:.6g}" for v in (p, *values))])
 
 
-def feature_schema(n_features: int, *, wide: bool, metadata: dict[bytes, bytes] | None) -> Any:
-    """The columns of a Parquet file of features."""
-    import pyarrow as pa
-
-    about = [("id", pa.string()), ("labels", pa.list_(pa.string())), ("n_words", pa.int64())]
-    about += [("topic", pa.int64()), ("probability", pa.float32())]
-    lists = [("features", pa.list_(pa.float32(), n_features))]
-    fields = [(name, pa.float32()) for name in _names(n_features)] if wide else lists
-    return pa.schema([*about, *fields], metadata=metadata)
-
-
 def _write_parquet(
     file: Path,
     corpus: Corpus,
@@ -196,7 +323,11 @@ def _write_parquet(
     import pyarrow as pa
     from pyarrow import parquet
 
-    schema = feature_schema(n_features, wide=wide, metadata=metadata)
+    about = [("id", pa.string()), ("labels", pa.list_(pa.string())), ("n_words", pa.int64())]
+    about += [("topic", pa.int64()), ("probability", pa.float32())]
+    lists = [("features", pa.list_(pa.float32(), n_features))]
+    fields = [(name, pa.float32()) for name in _names(n_features)] if wide else lists
+    schema = pa.schema([*about, *fields], metadata=metadata)
     lengths = corpus.lengths
     with parquet.ParquetWriter(file, schema) as writer:
         for rows, features, found in blocks:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import warnings
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace as replaced
 from itertools import chain
 from pathlib import Path
@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import numpy as np
 
 from docboltz.answers import Unit
-from docboltz.corpus.analysis import LanguageGuess, TextAnalysis
+from docboltz.corpus.analysis import TEXTS, LanguageGuess, TextAnalysis
+from docboltz.corpus.columns import ReadOptions
 from docboltz.corpus.corpus import Corpus, Vocabulary
-from docboltz.corpus.document import Document
-from docboltz.corpus.parts import remove_parts
-from docboltz.corpus.read_options import ReadOptions
-from docboltz.corpus.readers import Documents, as_documents
-from docboltz.corpus.stored import let_go
+from docboltz.corpus.counting import Parts, remove_parts
+from docboltz.corpus.disk import drop_pages
+from docboltz.corpus.reading import Documents, as_documents
 from docboltz.device import choose_device
 from docboltz.errors import (
     DocboltzError,
@@ -33,21 +32,20 @@ from docboltz.errors import (
     LanguageWarning,
     OtherRun,
     TrainingDiverged,
+    require,
     require_count,
     warn_user,
 )
 from docboltz.estimator.base import TopicModel
-from docboltz.estimator.checkpoints import Checkpoint
 from docboltz.estimator.learning import few_documents
 from docboltz.estimator.models import OverReplicatedSoftmax
 from docboltz.estimator.saving import describe
 from docboltz.evaluation.topic_words import BLOCK_DOCUMENTS, TopicTally
 from docboltz.indexing import (
     COUNTS,
-    WaitingDocuments,
     beside,
     count_documents,
-    counts_folder,
+    counting_beside,
     look_for_topics,
     require_store,
     write_documents,
@@ -60,6 +58,8 @@ from docboltz.training.recipes import find_recipe, with_updates
 from docboltz.training.validation import Validation
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from docboltz.text_model import TextModel
 
 Made = TypeVar("Made", bound="TextModel")
@@ -95,42 +95,41 @@ def fit(
     restart: bool,
     store: str | None,
     verbose: bool,
+    ray: str | None = None,
+    workers: int = 1,
     **limits: Any,
 ) -> Made:
     """Do the work of `TextModel.fit`, whose docstring says what comes of it."""
     stream = as_documents(documents, "TextModel.fit")
-    out = None if folder is None else Path(folder)
+    out = None if folder is None else Path(folder).absolute() if ray else Path(folder)
     choose_device(estimator.device, "TextModel.fit")
+    cluster: AbstractContextManager[None] = nullcontext()
+    if ray is not None:
+        from docboltz.cluster.connection import joined
+
+        require_count(workers, "TextModel.fit", "workers")
+        expected = "a folder that all nodes of the cluster can write"
+        require(out is not None, "TextModel.fit", "folder", expected, folder)
+        stream.parts()  # an error for what is no file
+        cluster = joined(ray, "TextModel.fit")
     if store is not None:
         require_store(store)
     if out is not None:
         checkpoint = prepare_folder(out, stream.paths, replace=replace, restart=restart)
         estimator.set_params(checkpoint=checkpoint)
-    guess = LanguageGuess()
-    with WaitingDocuments(out) as waiting, counts_folder(out) as counts:
-
-        def see(document: Document) -> None:
-            waiting.add(document)
-            guess.add(document.text)
-
-        try:
-            how = {"analysis": analysis, **limits}
-            corpus = count_documents(stream, see, verbose=verbose, folder=counts, **how)
-        except InvalidCorpus as error:
-            raise too_few_documents(stream) or error from None
-        if (too_few := too_few_documents(stream)) is not None:
-            raise too_few
-        warn_of_language(guess, analysis, verbose=verbose)
+    with cluster, counting_beside(out, stream, analysis) as parts:
+        corpus = _count(stream, parts, analysis, verbose, on_cluster=ray is not None, **limits)
         with_words = int(np.count_nonzero(np.diff(corpus.counts.indptr)))
         few = few_documents(with_words, estimator.n_components, "units")
         if few is not None:
             warn_user(few, FewDocumentsWarning)
         if out is not None:
-            _require_space(
-                out, len(corpus), waiting.bytes, len(corpus.vocabulary), estimator.n_components
-            )
-        state, stopped = _train(estimator, corpus)
-        let_go(corpus.counts.data, corpus.counts.indices)
+            sizes = len(corpus), parts.bytes, len(corpus.vocabulary), estimator.n_components
+            _require_space(out, *sizes)
+        if ray is not None and verbose:
+            remark(f"Training on {workers:,} worker{'s' if workers > 1 else ''}.")
+        estimator, stopped = _train(estimator, corpus, None if ray is None else workers)
+        drop_pages(corpus.counts.data, corpus.counts.indices)
         if stopped is not None and out is None:
             raise stopped
         if stopped is not None and out is not None and _holds_whole_model(out):
@@ -140,22 +139,21 @@ def fit(
         settings["text"] = describe_text(stream, analysis, corpus.vocabulary, units)
         settings["text"]["interrupted"] = stopped is not None
         if out is not None:
-            _save(out, arrays, settings, state)
+            _save(out, arrays, settings, checkpoint if stopped is None else None)
             TOPICS.remove(out / FOLDER)  # of the model that was there
-        model = cls(arrays, settings, path=out, estimator=estimator)
-        if state is not None:
-            state.remove()  # not before the model is on disk
+        model = cls(arrays, settings, path=out, estimator=estimator, analysis=analysis)
+        if out is not None and stopped is None:
+            CHECKPOINT.remove(checkpoint)  # not before the model is on disk
         if isinstance(stopped, TrainingDiverged):
             raise TrainingDiverged(f"{stopped} It is saved in {out}.")
         try:
-            folder_of_store = model.make_store_folder()
-            write_documents(
-                model, corpus, iter(waiting), folder_of_store, store=store, verbose=verbose
-            )
+            place, whole = model.make_store_folder(), parts.documents(corpus.ids)
+            write_documents(model, corpus, whole, place, store=store, verbose=verbose)
             look_for_topics(model, verbose=verbose)
         except (DocboltzError, KeyboardInterrupt) as error:
             if out is None:
                 raise
+            parts.remove()  # the same call would refuse to replace what it has learnt
             raise_after_saving(error, out)
         finally:
             estimator.set_params(checkpoint=None)  # what is done with it now needs none
@@ -165,6 +163,28 @@ def fit(
             done = f"usable as it is, after {estimator.n_updates_:,} updates.{kept}"
             raise TrainingInterrupted(f"the model in {out} is {done}", model)
     return model
+
+
+def _count(
+    stream: Documents, parts: Parts, analysis: TextAnalysis, verbose: bool, **how: Any
+) -> Corpus:
+    """Count the documents; an error for a single one, a remark for another language."""
+    guess = LanguageGuess()
+
+    def see(batch: pa.RecordBatch) -> None:
+        for text in batch.column("text").slice(0, TEXTS).to_pylist():
+            guess.add(text)
+
+    if how["on_cluster"]:  # where other processes see the texts
+        see(next(stream.batches()))
+    try:
+        corpus = count_documents(parts, stream, analysis, verbose=verbose, see=see, **how)
+    except InvalidCorpus as error:
+        raise too_few_documents(stream) or error from None
+    if (too_few := too_few_documents(stream)) is not None:
+        raise too_few
+    warn_of_language(guess, analysis, verbose=verbose)
+    return corpus
 
 
 def raise_after_saving(error: DocboltzError | KeyboardInterrupt, out: Path) -> NoReturn:
@@ -251,12 +271,12 @@ def prepare_folder(out: Path, read: Sequence[Path], *, replace: bool, restart: b
     return checkpoint
 
 
-def _save(out: Path, arrays: Arrays, settings: dict[str, Any], state: Checkpoint | None) -> None:
+def _save(out: Path, arrays: Arrays, settings: dict[str, Any], checkpoint: Path | None) -> None:
     """Save the model; where that fails after all, what took long to learn is not to be lost."""
     try:
         save_model(out, arrays, settings)
     except DocboltzError as error:
-        kept = f"The state of training is in {state.path}." if state is not None else ""
+        kept = f"The state of training is in {checkpoint}." if checkpoint else ""
         with suppress(DocboltzError, OSError):
             place = Path(mkdtemp(prefix="docboltz-")) / (out.name or "model")
             save_model(place, arrays, settings)
@@ -312,19 +332,27 @@ def warn_of_language(guess: LanguageGuess, analysis: TextAnalysis, *, verbose: b
         warn_user(f"{mismatch}.", LanguageWarning)
 
 
-def _train(model: TopicModel, corpus: Corpus) -> tuple[Checkpoint | None, BaseException | None]:
-    """Fit; give the checkpoint that is left, and what stopped training, if a model came of it."""
+def _train(
+    model: TopicModel, corpus: Corpus, workers: int | None
+) -> tuple[TopicModel, BaseException | None]:
+    """Fit, by workers of a cluster if there are some; the fitted model, and what stopped training,
+    if a model came of it."""
     try:
+        if workers is not None:
+            from docboltz.cluster.training import train
+
+            return train(model, corpus.counts, workers), None
         with warnings.catch_warnings():
             for said_already in (EmptyDocumentsWarning, FewDocumentsWarning):
                 warnings.simplefilter("ignore", said_already)
-            return model.fit_keeping_checkpoint(corpus.counts), None
+            model.fit_keeping_checkpoint(corpus.counts)
     except OtherRun as error:
         raise other_training(model, error) from error
     except (KeyboardInterrupt, TrainingDiverged) as error:
         if not hasattr(model, "components_"):
             raise
-        return None, error
+        return model, error
+    return model, None
 
 
 def other_training(model: TopicModel, error: OtherRun) -> InvalidParameter:

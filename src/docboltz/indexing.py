@@ -1,26 +1,23 @@
 """A stream of documents → the store that is searched.
 
-The stream is read once: counts stay in memory, or on disk if they are many, and documents wait in
-a temporary file until their features are known.
+The stream is read once: counts and documents stay in memory, or on disk if they are many, until
+features are known.
 """
 
 from __future__ import annotations
 
-import json
-import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from docboltz.corpus.analysis import TextAnalysis
 from docboltz.corpus.corpus import Corpus, Vocabulary
-from docboltz.corpus.counting import count
+from docboltz.corpus.counting import WHOLE_DOCUMENTS, Parts, check_limits, stamp_of
 from docboltz.corpus.document import Document
-from docboltz.corpus.parts import remove_parts
-from docboltz.corpus.readers import Documents, as_documents
+from docboltz.corpus.reading import Documents, as_documents
 from docboltz.errors import InvalidParameter, require
 from docboltz.progress import progress_bar, remark
 from docboltz.search.documents import END_OF_NUMBERS
@@ -35,117 +32,89 @@ from docboltz.search.milvus import (
     write_milvus,
 )
 from docboltz.search.store import EXACT_DOCUMENTS, STORE, About, Block, open_store, write_store
-from docboltz.storage import MODEL, digest, fingerprint, folder_above, require_apart
+from docboltz.storage import MODEL, fingerprint, locked, remove_empty, require_apart
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from docboltz.text_model import TextModel
 
 BLOCK_DOCUMENTS = 16_384
-DOCUMENTS_OF_A_LINE = 100
 COUNTS = ".counts"
 """What the folder is called where counts wait, after that of the model."""
+PATIENCE = 5.0
+"""Seconds to wait for another process that counts for the same model."""
 FILES = "files"
 """Names the store of files in the model's folder, the one that needs nothing else."""
 
 
-class WaitingDocuments:
-    """Documents in a temporary file, in the order they came, until their features are known."""
-
-    def __init__(self, model_folder: Path | None = None) -> None:
-        """The file is beside the model's folder, if it has one: others may be in memory."""
-        self._model_folder = model_folder
-        self.bytes = 0
-
-    def __enter__(self) -> Self:
-        place = None if self._model_folder is None else folder_above(self._model_folder)
-        self._file: IO[bytes] = tempfile.TemporaryFile(dir=place)
-        self._some: list[tuple[Any, ...]] = []
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
-
-    def add(self, document: Document) -> None:
-        """Keep a document."""
-        d = document
-        self._some.append((d.id, d.text, d.labels, d.date, d.title, dict(d.columns)))
-        if len(self._some) == DOCUMENTS_OF_A_LINE:
-            self._write()
-
-    def _write(self) -> None:
-        self.bytes += self._file.write(json.dumps(self._some).encode() + b"\n")
-        self._some = []
-
-    def __iter__(self) -> Iterator[Document]:
-        self._write()
-        self._file.seek(0)
-        for line in self._file:
-            for id, text, labels, date, title, columns in json.loads(line):
-                yield Document(id, text, tuple(labels), date, title, columns)
-
-
-def count_documents(
+@contextmanager
+def counting_beside(
+    folder: Path | None,
     documents: Documents,
-    on_document: Callable[[Document], None] | None,
-    *,
-    verbose: bool,
-    folder: Path | None = None,
-    **how: Any,
-) -> Corpus:
-    """Count words with a progress bar, and say what was read, before longer work begins.
-
-    See `docboltz.corpus.counting.count`. Many counts wait in `folder`; an interrupted count of the
-    same files goes on there.
-    """
-    with progress_bar("Reading", "documents", shown=verbose) as update:
-        corpus = count(
-            documents,
-            on_document=on_document,
-            progress=lambda done: update(done, None),
-            folder=folder,
-            run=_run(documents, **how),
-            **how,
-        )
-    if verbose:
-        for line in documents.report.summary():
-            remark(line)
-    if verbose and corpus.on_disk:
-        where = "a temporary folder" if folder is None else str(folder)
-        remark(f"There are many counts: they are kept on disk, in {where}, until all is done")
-    if verbose and corpus.n_empty:
-        have = "document has" if corpus.n_empty == 1 else "documents have"
-        remark(f"{corpus.n_empty:,} {have} no word of the vocabulary")
-    return corpus
-
-
-def _run(
-    documents: Documents,
-    *,
     analysis: TextAnalysis,
     vocabulary: Vocabulary | None = None,
-    **limits: Any,
-) -> str:
-    """What tells one count from others, as far as parts of it go; "" where nobody can tell."""
-    from docboltz import __version__
-
-    files = documents.identity()
-    words = None if vocabulary is None else list(vocabulary)
-    return "" if files is None else digest([files, analysis.to_dict(), words, __version__])
-
-
-@contextmanager
-def counts_folder(model_folder: Path | None) -> Iterator[Path | None]:
-    """Where many counts wait on disk: beside the model's folder, or if it has none, anywhere.
+    patience: float = PATIENCE,
+) -> Iterator[Parts]:
+    """Where documents are counted: in memory and, if they are many, in the folder `folder.counts`.
 
     What is there is removed in the end, but not after Ctrl-C or an error: the same call goes on
     with it.
     """
-    if model_folder is None:
-        yield None
-        return
-    folder = beside(model_folder, COUNTS)
-    yield folder
-    remove_parts(folder)
+    place = None if folder is None else beside(folder, COUNTS)
+    with ExitStack() as held:
+        with suppress(OSError):  # without permission, a temporary folder serves
+            if place is not None:
+                place.mkdir(parents=True, exist_ok=True)
+        if place is not None and not place.is_dir():
+            place = None
+        if place is not None:
+            held.callback(remove_empty, place)
+            held.enter_context(locked(place, "counts", patience))
+        parts = Parts(vocabulary, place, stamp_of(documents, analysis, vocabulary))
+        if place is None:
+            held.callback(parts.remove)
+        yield parts
+        parts.remove()
+
+
+def count_documents(
+    parts: Parts,
+    documents: Documents,
+    analysis: TextAnalysis,
+    *,
+    verbose: bool,
+    kept: Sequence[str] = WHOLE_DOCUMENTS,
+    see: Callable[[pa.RecordBatch], None] | None = None,
+    on_cluster: bool = False,
+    min_df: int | float = 1,
+    max_df: int | float = 1.0,
+    max_words: int | None = None,
+) -> Corpus:
+    """Count words with a progress bar, and say what was read, before longer work begins.
+
+    See `docboltz.corpus.counting.count`. On the cluster that was joined, each file is a task.
+    """
+    limits = min_df, max_df, max_words
+    check_limits(*limits)
+    if on_cluster:
+        from docboltz.cluster.counting import count_files
+
+        count_files(parts, documents, analysis, kept, verbose=verbose)
+    else:
+        with progress_bar("Reading", "documents", shown=verbose) as update:
+            how: Any = {"kept": kept, "see": see, "progress": lambda done: update(done, None)}
+            parts.count(documents, analysis, **how)
+    corpus = parts.corpus(analysis, limits, documents.unique_ids)
+    if verbose:
+        for line in documents.report.summary():
+            remark(line)
+    if verbose and corpus.on_disk:
+        remark(f"There are many counts: they are kept in {parts.folder} until all is done")
+    if verbose and corpus.n_empty:
+        have = "document has" if corpus.n_empty == 1 else "documents have"
+        remark(f"{corpus.n_empty:,} {have} no word of the vocabulary")
+    return corpus
 
 
 def beside(folder: Path, suffix: str) -> Path:
@@ -168,21 +137,19 @@ def index_documents(
     require_apart(folder, stream.paths)
     if store is not None:
         require_store(store)
-    how = {"analysis": model.analysis, "vocabulary": model.vocabulary}
-    with WaitingDocuments(model.path) as waiting, counts_folder(model.path) as counts:
-        corpus = count_documents(stream, waiting.add, verbose=verbose, folder=counts, **how)
+    with counting_beside(model.path, stream, model.analysis, model.vocabulary) as parts:
+        corpus = count_documents(parts, stream, model.analysis, verbose=verbose)
         # Held from here on: nobody else may number documents on from the same number.
         with hold_store(folder) if append else nullcontext():
-            named = iter(waiting)
             if append and stream.report.numbered == stream.report.documents:
                 there = open_store(folder, model=model.fingerprint)
                 numbers = _next_numbers(len(corpus), there.about.next_number)
                 corpus = replace(corpus, ids=numbers)
-                named = (replace(d, id=id) for d, id in zip(waiting, numbers, strict=True))
                 if verbose:
                     remark(f"They have no ids, and are numbered from {corpus.ids[0]}")
+            found = parts.documents(corpus.ids)
             write_documents(
-                model, corpus, named, folder, append=append, store=store, verbose=verbose
+                model, corpus, found, folder, append=append, store=store, verbose=verbose
             )
     return corpus
 

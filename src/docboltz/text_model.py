@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import shutil
 import weakref
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any, Self
@@ -29,8 +29,7 @@ from docboltz.search.store import STORE
 from docboltz.storage import MODEL, Arrays, StrPath, load_model, save_model
 
 if TYPE_CHECKING:
-    from docboltz.cluster.features import Inferred
-    from docboltz.corpus.readers import Documents
+    from docboltz.corpus.reading import Documents
     from docboltz.estimator.base import TopicModel
     from docboltz.estimator.density import Perplexity
     from docboltz.inference import Inference
@@ -59,9 +58,12 @@ class TextModel(Explaining, MapVerbs):
         path: StrPath | None = None,
         device: str = "auto",
         estimator: TopicModel | None = None,
+        analysis: TextAnalysis | None = None,
     ) -> None:
         """Take what `save` writes apart; `TextModel.fit` and `docboltz.open` call this."""
         super().__init__(arrays, settings, path=path)
+        if analysis is not None:  # with a function, of which only the name is saved
+            self.analysis = analysis
         self._device, self._estimator = device, estimator
 
     # ---- made, saved, opened ----
@@ -78,7 +80,9 @@ class TextModel(Explaining, MapVerbs):
         updates: int | None = None,
         validation: float = 0.0,
         language: str | None = "english",
-        analysis: TextAnalysis | None = None,
+        stop_words: bool | str | Iterable[str] = True,
+        ngrams: int = 1,
+        analysis: TextAnalysis | Callable[[str], Iterable[str]] | None = None,
         max_words: int = 5000,
         min_df: int | float = 2,
         max_df: int | float = 0.5,
@@ -108,7 +112,12 @@ class TextModel(Explaining, MapVerbs):
             fine-tuning and matching by; 0 for the recipe's ("full" holds out a fifth). All are
             learnt from in the end.
         language : whose stop words and stems to use; None for neither.
-        analysis : how text becomes words, in all detail, instead of `language`.
+        stop_words : True for those of the language, False for none, "scikit-learn" or
+            "stopwords-iso" for those of a list, or words to drop beside those of the language.
+        ngrams : 2 counts pairs of words too, such as "new york".
+        analysis : how text becomes words in all detail, instead of the three before; or a function
+            of your own, which gives the words of a text. A saved model holds only the function's
+            name: pass it to `open` again.
         max_words : most words to keep, the most frequent ones.
         min_df : documents, or a share of them, that a word must be in at least.
         max_df : documents, or a share of them, that a word may be in at most.
@@ -147,7 +156,9 @@ class TextModel(Explaining, MapVerbs):
         own = type(estimator)(**estimator.get_params(deep=False))  # the caller's stays as it is
         how: dict[str, Any] = {
             "folder": folder,
-            "analysis": analysis or TextAnalysis(language),
+            "analysis": TextAnalysis.of(
+                analysis, language=language, stop_words=stop_words, ngrams=ngrams
+            ),
             "max_words": max_words,
             "min_df": min_df,
             "max_df": max_df,
@@ -155,17 +166,25 @@ class TextModel(Explaining, MapVerbs):
             "restart": restart,
             "store": store,
             "verbose": verbose,
+            "ray": ray,
+            "workers": workers,
         }
         own.set_params(verbose=verbose)
-        if ray is not None:
-            from docboltz.cluster.fitting import fit as fit_on_cluster
-
-            return fit_on_cluster(cls, documents, own, ray=ray, workers=workers, **how)
         return fit(cls, documents, own, **how)
 
     @classmethod
-    def open(cls, folder: StrPath, *, device: str = "auto") -> Self:
-        """Read a model that `fit` or `save` wrote to a folder; `device` is where it computes."""
+    def open(
+        cls,
+        folder: StrPath,
+        *,
+        device: str = "auto",
+        analysis: Callable[[str], Iterable[str]] | None = None,
+    ) -> Self:
+        """Read a model that `fit` or `save` wrote to a folder; `device` is where it computes.
+
+        `analysis` is the function that finds the words of a text, if the model was made with one.
+        A folder holds its name only, and nothing that a folder names is imported.
+        """
         arrays, settings = load_model(folder)
         if "text" not in settings:
             raise InvalidModelFile(
@@ -175,7 +194,10 @@ class TextModel(Explaining, MapVerbs):
                 settings=("TextModel.fit",),
             )
         with MODEL.trusting(folder):
-            return cls(arrays, settings, path=folder, device=device)
+            model = cls(arrays, settings, path=folder, device=device)
+        if analysis is not None:
+            model.analysis = model.analysis.with_function(analysis)
+        return model
 
     def save(self, folder: StrPath) -> None:
         """Write the model, and the collection it searches, to a folder; replace a model there."""
@@ -237,18 +259,17 @@ class TextModel(Explaining, MapVerbs):
         inference: Inference | None = None,
         ray: str | None = None,
         verbose: bool = False,
-    ) -> Corpus | Inferred:
+    ) -> Corpus:
         """Write the features of documents, a row each, in the order they come; give their counts.
 
         `out` is a .parquet, .csv or .npy file; `wide` gives each feature a column of a Parquet
         file, `spreadsheet` makes a .csv file safe to open in one, and `replace` allows to replace
         a file that is there. See `docboltz.feature_files`.
         On a cluster, `ray` as in `fit`, it is a folder, with a Parquet file for each file of
-        documents, and how many there are is all that is given.
+        documents.
         """
         if ray is not None:
-            from docboltz.cluster.features import save_features_on_cluster
-            from docboltz.feature_files import formulas_are_for_csv
+            from docboltz.feature_files import formulas_are_for_csv, save_features_on_cluster
 
             if spreadsheet:
                 raise formulas_are_for_csv(".parquet")
@@ -302,7 +323,7 @@ class TextModel(Explaining, MapVerbs):
 
     def read(self, source: Any, **options: Any) -> Documents:
         """Read documents as those the model was trained on were read; see `docboltz.read`."""
-        from docboltz.corpus.readers import read
+        from docboltz.corpus.reading import read
 
         return read(source, options=self.reading, **options)
 
@@ -374,6 +395,11 @@ class TextModel(Explaining, MapVerbs):
         return {**state, "_store": None, "_temporary": None, "_tree": tree, "_map": None}
 
 
-def open(folder: StrPath, *, device: str = "auto") -> TextModel:
+def open(
+    folder: StrPath,
+    *,
+    device: str = "auto",
+    analysis: Callable[[str], Iterable[str]] | None = None,
+) -> TextModel:
     """Read a model that `TextModel.fit` or `docboltz fit` saved, ready to be asked."""
-    return TextModel.open(folder, device=device)
+    return TextModel.open(folder, device=device, analysis=analysis)

@@ -5,9 +5,9 @@ from click.testing import CliRunner
 from docboltz.cli.counting import counts_words
 from docboltz.cli.groups import given_options
 from docboltz.cli.reading import reads_corpus
+from docboltz.corpus.columns import ReadOptions
 from docboltz.corpus.document import Document
-from docboltz.corpus.read_options import ReadOptions
-from docboltz.corpus.readers import read
+from docboltz.corpus.reading import read
 
 
 def given(*arguments):

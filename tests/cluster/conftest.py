@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import logging
 import os
 import pickle
@@ -10,7 +9,6 @@ import random
 import warnings
 from collections.abc import Iterator
 from contextlib import nullcontext
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +16,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from docboltz.cluster import fitting
-from docboltz.cluster.counted import CountedCorpus
-from docboltz.cluster.parts import Job
+from docboltz.cluster import connection, counting, training
+from docboltz.cluster.training import SharedCounts
 
 THEMES = (
     ("ship", "ships", "sea", "port", "sail", "sailing", "wave", "harbour"),
@@ -77,27 +74,21 @@ def cluster() -> Iterator[None]:
 
 
 def without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What would be done on a cluster is done in this process, with what another one would get."""
+    """Tasks of a cluster are called in this process, with what another one would get."""
 
-    def start(function: Any, *given: Any, **_: Any) -> Any:
-        return function(*pickle.loads(pickle.dumps(given)))
+    def run_tasks(function: Any, arguments: Any, *_: Any, **__: Any) -> list[Any]:
+        return [function(*pickle.loads(pickle.dumps(given))) for given in arguments]
 
-    def do_jobs(jobs: list[Job], work: Any, *arguments: Any, **_: Any) -> Any:
-        actor = start(work, *arguments)
-        return ((job.number, start(actor, job)) for job in jobs)
+    def train(estimator: Any, counts: Any, workers: int) -> Any:
+        shared = pickle.loads(pickle.dumps(SharedCounts.of(counts)))
+        with warnings.catch_warnings(action="ignore"):  # those of workers are not shown
+            estimator.fit_keeping_checkpoint(shared.shard(0, 1))
+        return estimator
 
-    def train(estimator: Any, corpus: CountedCorpus, *_: Any, out: Path) -> None:
-        with warnings.catch_warnings(action="ignore"):  # of workers nobody hears them
-            estimator.fit_keeping_checkpoint(corpus.counts[:])
-        estimator.save(out)
-
-    for name in ("features", "fitting", "ids", "vocabulary"):
-        module = importlib.import_module(f"docboltz.cluster.{name}")
-        fakes = {"start": start, "get": lambda found: found, "do_jobs": do_jobs, "train": train}
-        fakes["joined"] = lambda *_: nullcontext()
-        fakes["_finish_on_cluster"] = partial(start, fitting.finish)
-        for own in fakes.keys() & vars(module).keys():
-            monkeypatch.setattr(module, own, fakes[own])
+    monkeypatch.setattr(counting, "run_tasks", run_tasks)
+    monkeypatch.setattr(connection, "run_tasks", run_tasks)
+    monkeypatch.setattr(training, "train", train)
+    monkeypatch.setattr(connection, "joined", lambda *_: nullcontext())
 
 
 def ray_processes(name: str) -> list[int]:

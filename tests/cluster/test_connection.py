@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-from docboltz.cluster.connection import INSTALL, joined, own_errors, processors_per_worker
+from docboltz.cluster.connection import INSTALL, joined, own_errors
+from docboltz.cluster.training import processors_per_worker
 from docboltz.errors import DocboltzError, InvalidCorpus, InvalidParameter
 
 

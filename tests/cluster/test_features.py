@@ -13,9 +13,9 @@ import pytest
 from pyarrow import parquet
 
 import docboltz
-from docboltz.cluster.features import FeaturesOfPart, Inferred, save_features_on_cluster
-from docboltz.cluster.parts import jobs_of, stamp_of
+from docboltz.corpus.corpus import Corpus
 from docboltz.errors import InvalidParameter, NoDocuments
+from docboltz.feature_files import opened, save_features_on_cluster, stamp_of_file
 from docboltz.text_model import TextModel
 from tests.cluster.conftest import ray_processes, without_ray, write_files
 
@@ -33,7 +33,7 @@ def _without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     without_ray(monkeypatch)
 
 
-def saved(model: TextModel, files: str, out: Path, **how: Any) -> Inferred:
+def saved(model: TextModel, files: str, out: Path, **how: Any) -> Corpus:
     settings: dict[str, Any] = {"wide": False, "inference": None, "verbose": False}
     settings |= {"replace": False, **how}
     documents = model.read(files)
@@ -49,7 +49,7 @@ def test_ray_writes_what_one_process_writes(
     alone, parts = (parquet.read_table(tmp_path / name) for name in ("alone.parquet", "parts"))
     assert alone.equals(parts)
     names = sorted(file.name for file in (tmp_path / "parts").iterdir())
-    assert names == [f"part-{i:05d}.parquet" for i in range(3)]
+    assert names == [f"part-{i:05d}.parquet" for i in range(2)]
 
 
 @pytest.mark.usefixtures("without_ray")
@@ -58,37 +58,38 @@ def test_columns_and_inference_are_as_asked_for(
     model: TextModel, files: str, tmp_path: Path, how: dict[str, Any]
 ) -> None:
     saved(model, files, tmp_path / "parts", **how)
-    for number, name in enumerate(("000", "001", "002")):
-        own = parquet.read_table(tmp_path / "parts" / f"part-{number:05d}.parquet")
-        if name == "001":
-            assert len(own) == 0
-            continue
-        file = Path(files).with_name(f"{name}.parquet")
-        model.save_features(model.read(file), tmp_path / "alone.parquet", replace=True, **how)
-        assert own.equals(parquet.read_table(tmp_path / "alone.parquet"))
+    model.save_features(model.read(files), tmp_path / "alone.parquet", **how)
+    alone, parts = (parquet.read_table(tmp_path / name) for name in ("alone.parquet", "parts"))
+    assert alone.equals(parts)
 
 
 @pytest.mark.usefixtures("without_ray")
-def test_only_what_is_missing_or_other_is_done_again(model: TextModel, tmp_path: Path) -> None:
+def test_only_what_is_missing_or_other_is_inferred_again(model: TextModel, tmp_path: Path) -> None:
     files, out = write_files(tmp_path / "in"), tmp_path / "out"
     saved(model, files, out)
     before = {file: file.stat().st_mtime_ns for file in out.iterdir()}
-    assert saved(model, files, out) == Inferred(160, 8)
+    again = saved(model, files, out)
+    assert (len(again), again.n_empty) == (160, 8)
     assert before == {file: file.stat().st_mtime_ns for file in out.iterdir()}
 
-    (out / "part-00002.parquet").unlink()  # it was never finished
-    first = tmp_path / "in" / "000.parquet"
-    parquet.write_table(parquet.read_table(first).slice(0, 10), first)  # it has changed
+    (out / "part-00001.parquet").unlink()  # it was never finished
     draft = out / ".part-00001-0123456789abcdef.parquet"
     draft.write_bytes(b"of a worker that died")
-    assert saved(model, files, out).n_documents == 90
+    assert len(saved(model, files, out)) == 160
     changed = {file.name for file in before if file.stat().st_mtime_ns != before[file]}
-    assert changed == {"part-00000.parquet", "part-00002.parquet"}
+    assert changed == {"part-00001.parquet"}
     assert not draft.exists()
 
-    stamps = {stamp_of(file) for file in before}
+    last = tmp_path / "in" / "002.parquet"
+    parquet.write_table(parquet.read_table(last).slice(0, 10), last)  # it has changed
+    before = {file: file.stat().st_mtime_ns for file in out.iterdir()}
+    assert len(saved(model, files, out)) == 90
+    changed = {file.name for file in before if file.stat().st_mtime_ns != before[file]}
+    assert changed == {"part-00001.parquet"}
+
+    stamps = {stamp_of_file(file) for file in before}
     saved(model, files, out, inference="mean_field")
-    assert stamps.isdisjoint(stamp_of(file) for file in before)
+    assert stamps.isdisjoint(stamp_of_file(file) for file in before)
 
 
 @pytest.mark.usefixtures("without_ray")
@@ -106,11 +107,11 @@ def test_a_file_of_somebody_else_is_replaced_only_if_asked(
 ) -> None:
     other = tmp_path / "part-00000.parquet"
     other.write_bytes(b"of another program")
-    with pytest.raises(InvalidParameter, match=r"no such call has written.*replace=True"):
+    with pytest.raises(InvalidParameter, match=r"not one of docboltz's.*replace=True"):
         saved(model, files, tmp_path)
     assert other.read_bytes() == b"of another program"
     saved(model, files, tmp_path, replace=True)
-    assert stamp_of(other)
+    assert stamp_of_file(other)
 
 
 @pytest.mark.usefixtures("without_ray")
@@ -128,11 +129,11 @@ def test_a_model_that_is_not_saved_is_refused(tmp_path: Path, files: str) -> Non
 
 def test_a_model_that_was_replaced_is_refused(model: TextModel) -> None:
     with pytest.raises(InvalidParameter, match="replaced"):
-        FeaturesOfPart(TextModel, Path(str(model.path)), "other", "cpu", False, None)
+        opened(TextModel, Path(str(model.path)), "other", "cpu")
 
 
 @pytest.mark.slow
-def test_an_actor_that_is_killed_leaves_nothing_out_and_nothing_twice(
+def test_a_worker_that_is_killed_leaves_nothing_out_and_nothing_twice(
     model: TextModel, cluster: None, tmp_path: Path
 ) -> None:
     files, out = write_files(tmp_path / "in", n_files=40, n_documents=3000), tmp_path / "out"
@@ -141,7 +142,7 @@ def test_an_actor_that_is_killed_leaves_nothing_out_and_nothing_twice(
     def kill() -> None:
         while len(list(out.glob("part-*"))) < 3:
             time.sleep(0.02)
-        killed.extend(ray_processes("MapWorker")[:1])
+        killed.extend(ray_processes("infer")[:1])
         os.kill(killed[0], signal.SIGKILL)
 
     killer = threading.Thread(target=kill, daemon=True)
@@ -153,4 +154,4 @@ def test_an_actor_that_is_killed_leaves_nothing_out_and_nothing_twice(
     model.save_features(model.read(files), tmp_path / "alone.parquet")
     alone, parts = parquet.read_table(tmp_path / "alone.parquet"), parquet.read_table(out)
     assert alone.equals(parts)
-    assert len(jobs_of(model.read(files).parts(), out, None)) == len(list(out.iterdir())) == 40
+    assert len(list(out.iterdir())) == 39

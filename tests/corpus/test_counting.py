@@ -1,11 +1,12 @@
 import gc
 import os
+import signal
 import subprocess
 import sys
 import textwrap
-import time
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,14 +14,15 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from docboltz.corpus import counting
 from docboltz.corpus.analysis import TextAnalysis
-from docboltz.corpus.chunks import ChunkCounter
 from docboltz.corpus.corpus import Vocabulary
-from docboltz.corpus.counting import count
+from docboltz.corpus.counting import WHOLE_DOCUMENTS, Parts, Tally, TextCounter, count
 from docboltz.corpus.document import Document
-from docboltz.corpus.parts import Parts
+from docboltz.corpus.reading import as_documents
 from docboltz.errors import InvalidCorpus, InvalidParameter
 
 WORDS = TextAnalysis(pretokenised=True)
+PAIRS = TextAnalysis(pretokenised=True, ngrams=2)
+EVERY = (1, 1.0, None)
 
 
 def documents(texts):
@@ -35,15 +37,13 @@ def sentences(n, seed=0):
 
 
 def same(a, b):
-    return (
-        tuple(a.ids) == tuple(b.ids)
-        and tuple(a.labels) == tuple(b.labels)
-        and tuple(a.dates) == tuple(b.dates)
-        and a.vocabulary == b.vocabulary
-        and a.n_outside == b.n_outside
-        and (a.counts != b.counts).nnz == 0
-        and a.counts.has_sorted_indices
-    )
+    """Whether two corpora are the same to the last bit."""
+    arrays = [(getattr(x.counts, n) for n in ("data", "indices", "indptr")) for x in (a, b)]
+    equal = all(x.dtype == y.dtype and np.array_equal(x, y) for x, y in zip(*arrays, strict=True))
+    about = ("ids", "labels", "dates")
+    equal &= all(tuple(getattr(a, name)) == tuple(getattr(b, name)) for name in about)
+    equal &= a.vocabulary == b.vocabulary and a.vocabulary.forms == b.vocabulary.forms
+    return equal and a.n_outside == b.n_outside and a.counts.has_sorted_indices
 
 
 some_texts = st.lists(st.lists(st.sampled_from("abcdefg")).map(" ".join), min_size=1, max_size=8)
@@ -65,24 +65,54 @@ def test_counts_equal_scikit_learn(texts, min_df, max_df):
     assert np.array_equal(ours.counts.toarray(), expected.toarray()[:, columns])
 
 
-@pytest.fixture
-def small_chunks(monkeypatch):
-    """Chunks and thresholds so small that a little text keeps workers busy."""
-    monkeypatch.setattr(counting, "CHUNK_CHARACTERS", 5000)
-    monkeypatch.setattr(counting, "ALONE_CHARACTERS", 10_000)
+@settings(deadline=None)
+@given(some_texts, st.integers(1, 12))
+def test_pairs_of_words_equal_scikit_learns(texts, max_words):
+    theirs = CountVectorizer(tokenizer=str.split, token_pattern=None, ngram_range=(1, 2))
+    try:
+        expected = theirs.fit_transform(texts)
+    except ValueError:
+        return
+    ours = count(documents(texts), PAIRS)
+    columns = [theirs.vocabulary_[term] for term in ours.vocabulary]
+    assert len(columns) == expected.shape[1]
+    assert np.array_equal(ours.counts.toarray(), expected.toarray()[:, columns])
+    # With a vocabulary that has pairs but not all of their words.
+    some = count(documents(texts), PAIRS, max_words=max_words)
+    again = count(documents(texts), PAIRS, vocabulary=some.vocabulary)
+    assert same(some, again)
+    tokens = sum(len(PAIRS.tokens(text)) for text in texts)
+    assert again.counts.sum() + again.n_outside == tokens
 
 
-@pytest.mark.parametrize("n_jobs", [2, 3, -1])
-@pytest.mark.parametrize("fixed", [False, True])
-def test_the_number_of_processes_changes_nothing(small_chunks, n_jobs, fixed):
-    corpus = documents(sentences(3000))
-    vocabulary = Vocabulary(["wordba", "worda", "wordca"]) if fixed else None
-    options = {"vocabulary": vocabulary} if fixed else {"min_df": 2, "max_words": 150}
-    alone = count(corpus, TextAnalysis(), n_jobs=1, **options)
-    together = count(corpus, TextAnalysis(), n_jobs=n_jobs, **options)
-    assert same(alone, together)
-    assert alone.vocabulary.forms == together.vocabulary.forms
-    assert alone.n_outside > 0
+@settings(deadline=None)
+@given(st.lists(some_texts, min_size=1, max_size=4), st.sampled_from([WORDS, PAIRS]))
+def test_terms_of_batches_add_up_to_those_of_all_texts(batches, analysis):
+    tally = Tally()
+    for texts in batches:
+        tally.add(TextCounter(analysis).count(texts).terms)
+    expected = TextCounter(analysis).count([text for texts in batches for text in texts]).terms
+    found = tally.terms
+
+    def by_term(terms):
+        numbers = zip(terms.df.tolist(), terms.totals.tolist(), strict=True)
+        spelled = zip(terms.words, terms.word_terms.tolist(), strict=True)
+        of_words = {word: terms.terms[term] for word, term in spelled}
+        often = dict(zip(terms.words, terms.word_counts.tolist(), strict=True))
+        return dict(zip(terms.terms, numbers, strict=True)), of_words, often
+
+    assert by_term(found) == by_term(expected)
+
+
+def test_a_counter_gives_the_same_counts_again_and_again():
+    counter = TextCounter(TextAnalysis())
+    texts = sentences(50)
+    first, second = counter.count(texts), counter.count(texts[::-1])
+    assert set(first.terms.terms) == set(second.terms.terms)
+    assert counter.count(texts).matrix.sum() == first.matrix.sum()
+    nothing = counter.count(["", "the", "of 12"])
+    assert nothing.matrix.shape == (3, 0)
+    assert nothing.terms.words == []
 
 
 def test_stems_are_shown_as_their_commonest_spelling():
@@ -93,9 +123,12 @@ def test_stems_are_shown_as_their_commonest_spelling():
     assert count(documents(["housing house"])).vocabulary.forms == ("house",)
 
 
-def test_little_text_starts_no_workers(monkeypatch):
-    monkeypatch.setattr(counting, "count_with_workers", None)
-    assert len(count(documents(sentences(2000)), n_jobs=2)) == 2000
+def test_pairs_are_shown_in_their_commonest_spelling():
+    texts = ["Machine learning in New York", "machine learning", "the machines learned"]
+    found = count(documents(texts), TextAnalysis(ngrams=2)).vocabulary
+    form = dict(zip(found.words, found.forms, strict=True))
+    assert form["machin learn"] == "machine learning"
+    assert form["new york"] == "new york"
 
 
 def test_words_come_by_falling_frequency_then_alphabet():
@@ -115,14 +148,16 @@ def test_counts_lengths_and_what_is_outside():
     assert corpus.counts.toarray().tolist() == [[1, 2], [0, 0], [0, 0]]
     assert corpus.counts.dtype == np.int32
     assert (corpus.n_outside, corpus.n_empty) == (1, 2)
+    assert count(documents(["a a b", "z"]), WORDS, max_words=1).n_outside == 2
 
 
-def test_documents_can_be_watched_as_they_pass():
-    seen, progress = [], []
-    stream = iter(documents(["a", "b"]))
-    count(stream, WORDS, on_document=lambda d: seen.append(d.text[:50]), progress=progress.append)
-    assert seen == ["a", "b"]
-    assert progress == [2]
+def test_ids_labels_and_dates_are_carried():
+    days = ["2013-08-11", "", "2013-08-11T10:20:00", "2013"]
+    stream = (Document(f"d{i}" if i % 2 else "", "a", ("x",), days[i % 4]) for i in range(8))
+    corpus = count(stream, WORDS)
+    assert corpus.ids == ("0", "d1", "2", "d3", "4", "d5", "6", "d7")
+    assert corpus.dates == tuple(days * 2)
+    assert corpus.labels == (("x",),) * 8
 
 
 def test_one_document():
@@ -155,20 +190,41 @@ class TestBadInput:
         with pytest.raises(InvalidParameter, match=next(iter(options))):
             count(documents(["a"]), WORDS, **options)
 
-    def test_an_error_in_the_stream_ends_the_workers(self, small_chunks):
-        def broken():
-            yield from documents(sentences(1000))
-            raise InvalidCorpus("the file ends here")
 
-        with pytest.raises(InvalidCorpus, match="ends here"):
-            count(broken(), n_jobs=2)
+# ---- several processes ----
+
+
+@pytest.fixture
+def small_batches(monkeypatch):
+    """Batches so small that a little text keeps several processes busy."""
+    monkeypatch.setattr(counting, "BATCH_BYTES", 5000)
+    monkeypatch.setattr(counting, "ALONE_BYTES", 10_000)
+
+
+@pytest.mark.parametrize("n_jobs", [2, -1])
+@pytest.mark.parametrize("analysis", [TextAnalysis(), PAIRS])
+def test_the_number_of_processes_changes_nothing(small_batches, n_jobs, analysis):
+    corpus = documents(sentences(2000))
+    alone = count(corpus, analysis, min_df=2, max_words=150, n_jobs=1)
+    together = count(corpus, analysis, min_df=2, max_words=150, n_jobs=n_jobs)
+    assert same(alone, together)
+    fixed = count(corpus, analysis, vocabulary=alone.vocabulary, n_jobs=n_jobs)
+    assert same(alone, fixed)
+    assert alone.n_outside > 0
+
+
+def test_an_error_in_the_stream_ends_the_processes(small_batches):
+    def broken():
+        yield from documents(sentences(1000))
+        raise InvalidCorpus("the file ends here")
+
+    with pytest.raises(InvalidCorpus, match="ends here"):
+        count(broken(), n_jobs=2)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="sends SIGINT to a process group")
 def test_ctrl_c_ends_at_once_without_noise(tmp_path):
     """The whole process group gets the signal, as from a terminal; nothing may be left behind."""
-    import signal
-
     script = tmp_path / "endless.py"
     script.write_text(
         textwrap.dedent(
@@ -178,13 +234,14 @@ def test_ctrl_c_ends_at_once_without_noise(tmp_path):
             from docboltz.corpus.document import Document
             def endless():
                 for i in itertools.count():
-                    if i == 8000:
+                    if i == 30_000:
                         print("counting", flush=True)
                     yield Document(str(i), f"word{i % 100} " * 100, ())
-            try:
-                count(endless(), n_jobs=3)
-            except KeyboardInterrupt:
-                print("stopped")
+            if __name__ == "__main__":
+                try:
+                    count(endless(), n_jobs=3)
+                except KeyboardInterrupt:
+                    print("stopped")
             """
         )
     )
@@ -198,84 +255,21 @@ def test_ctrl_c_ends_at_once_without_noise(tmp_path):
     assert run.stdout is not None
     assert run.stdout.readline() == "counting\n"
     os.killpg(run.pid, signal.SIGINT)
-    out, err = run.communicate(timeout=30)  # pipes close only once the workers are gone
+    out, err = run.communicate(timeout=30)  # pipes close only once the processes are gone
     assert (out, err) == ("stopped\n", "")
-
-
-PAIRS = TextAnalysis(pretokenised=True, ngrams=2)
-
-
-@settings(deadline=None)
-@given(some_texts, st.integers(1, 12))
-def test_pairs_of_words_equal_scikit_learns(texts, max_words):
-    theirs = CountVectorizer(tokenizer=str.split, token_pattern=None, ngram_range=(1, 2))
-    try:
-        expected = theirs.fit_transform(texts)
-    except ValueError:
-        return
-    ours = count(documents(texts), PAIRS)
-    columns = [theirs.vocabulary_[term] for term in ours.vocabulary]
-    assert len(columns) == expected.shape[1]
-    assert np.array_equal(ours.counts.toarray(), expected.toarray()[:, columns])
-    # With a vocabulary that has pairs but not all of their words.
-    some = count(documents(texts), PAIRS, max_words=max_words)
-    again = count(documents(texts), PAIRS, vocabulary=some.vocabulary)
-    assert same(some, again)
-    tokens = sum(len(PAIRS.tokens(text)) for text in texts)
-    assert again.counts.sum() + again.n_outside == tokens
-    last = Vocabulary(some.vocabulary.words[-1:])
-    alone = count(documents(texts), PAIRS, vocabulary=last)
-    assert np.array_equal(alone.counts.toarray(), some.counts.toarray()[:, -1:])
-
-
-def test_pairs_are_shown_in_their_commonest_spelling_whoever_counts(monkeypatch):
-    texts = ["Machine learning in New York", "machine learning", "the machines learned"] * 40
-    analysis = TextAnalysis(ngrams=2)
-    alone = count(documents(texts), analysis, n_jobs=1)
-    form = dict(zip(alone.vocabulary.words, alone.vocabulary.forms, strict=True))
-    assert form["machin learn"] == "machine learning"
-    assert form["new york"] == "new york"
-    monkeypatch.setattr(counting, "CHUNK_DOCUMENTS", 7)
-    monkeypatch.setattr(counting, "ALONE_CHARACTERS", 0)
-    together = count(documents(texts), analysis, n_jobs=2)
-    assert same(alone, together)
-    assert together.vocabulary.forms == alone.vocabulary.forms
-
-
-def test_forgetting_pairs_keeps_their_counts(monkeypatch):
-    texts = sentences(50)
-    expected = count(documents(texts), PAIRS)
-    monkeypatch.setattr("docboltz.corpus.chunks.REMEMBERED", 5)
-    monkeypatch.setattr(counting, "CHUNK_DOCUMENTS", 7)
-    assert same(count(documents(texts), PAIRS, n_jobs=1), expected)
-
-
-def test_dates_are_carried_and_days_kept_once():
-    days = ["2013-08-11", "", "2013-08-11T10:20:00", "2013"]
-    stream = (Document(str(i), "a", (), "".join(days[i % 4])) for i in range(400))
-    corpus = count(stream, WORDS)
-    assert corpus.dates == tuple(days * 100)
-    given = (Document(str(i), "a", (), f"{2000 + i % 2}") for i in range(400))
-    assert len({id(date) for date in count(given, WORDS).dates}) == 2
 
 
 # ---- on disk ----
 
 
-def same_bits(a, b):
-    arrays = [(getattr(x.counts, n) for n in ("data", "indices", "indptr")) for x in (a, b)]
-    equal = all(x.dtype == y.dtype and np.array_equal(x, y) for x, y in zip(*arrays, strict=True))
-    return equal and same(a, b) and a.vocabulary.forms == b.vocabulary.forms
-
-
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("fixed", [False, True])
 @pytest.mark.parametrize("analysis", [TextAnalysis(), PAIRS])
-def test_counts_on_disk_are_those_in_memory(small_chunks, n_jobs, fixed, analysis):
+def test_counts_on_disk_are_those_in_memory(small_batches, n_jobs, fixed, analysis):
     texts = sentences(1000)
     texts[::50] = [""] * 20
     corpus = [
-        Document(f"{i}é", text, ("x", str(i % 3)) if i % 5 else (), f"20{i % 7:02}")
+        Document(f"{i}é" * (i % 7 > 0), text, ("x", str(i % 3)) if i % 5 else (), f"20{i % 7:02}")
         for i, text in enumerate(texts)
     ]
     options = {"min_df": 2, "max_words": 150}
@@ -285,8 +279,8 @@ def test_counts_on_disk_are_those_in_memory(small_chunks, n_jobs, fixed, analysi
         memory = count(corpus, analysis, **options)
     disk = count(corpus, analysis, memory=30_000, n_jobs=n_jobs, **options)
     assert (memory.on_disk, disk.on_disk) == (False, True)
-    assert same_bits(memory, disk)
-    assert same_bits(memory.without_empty(), disk.without_empty())
+    assert same(memory, disk)
+    assert same(memory.without_empty(), disk.without_empty())
 
 
 def test_a_temporary_folder_goes_with_the_counts(tmp_path, monkeypatch):
@@ -299,57 +293,79 @@ def test_a_temporary_folder_goes_with_the_counts(tmp_path, monkeypatch):
     assert not any(tmp_path.iterdir())
 
 
-def stopping(corpus, folder, n_parts, pause):
+def stopping(corpus, folder, n_parts):
     """A stream that ends with Ctrl-C when so many parts are written."""
-    last = folder / f"part-{n_parts - 1:06}" / "part.json"
     for document in corpus:
-        if last.exists():
+        if len(list(folder.glob("part-*"))) >= n_parts:
             raise KeyboardInterrupt
-        time.sleep(pause)
         yield document
 
 
 @pytest.mark.parametrize("fixed", [False, True])
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_an_interrupted_count_goes_on_where_it_stopped(
-    small_chunks, tmp_path, monkeypatch, n_jobs, fixed
-):
+def test_an_interrupted_count_goes_on_where_it_stopped(tmp_path, monkeypatch, fixed):
+    monkeypatch.setattr("docboltz.corpus.reading.AT_ONCE", 50)
     corpus = documents(sentences(2000))
     expected = count(corpus)
-    options = {"vocabulary": expected.vocabulary if fixed else None, "n_jobs": n_jobs}
-    folder = tmp_path / "counts"
-    how = {"folder": folder, "run": "this", "memory": 40_000, **options}
-    pause = 0.0 if n_jobs == 1 else 0.001  # workers take time to start
+    vocabulary, folder = expected.vocabulary if fixed else None, tmp_path / "counts"
+
+    def parts():
+        return Parts(vocabulary, folder, "this", memory=10_000)
+
+    how = {"kept": WHOLE_DOCUMENTS, "n_jobs": 1}
     for n_parts in (1, 3):
+        stream = as_documents(stopping(corpus, folder, n_parts), "test")
         with pytest.raises(KeyboardInterrupt):
-            count(stopping(corpus, folder, n_parts, pause), **how)
-    left = sum(len(part.lengths) for part in Parts(folder, "this"))
-    assert 0 < left < 2000
-    counted, seen = [], []
-    plain = ChunkCounter.count
-    monkeypatch.setattr(
-        ChunkCounter, "count", lambda self, t: counted.append(len(t)) or plain(self, t)
-    )
-    found = count(corpus, on_document=seen.append, **how)
-    assert same_bits(found, expected)
-    assert seen == corpus
-    assert n_jobs > 1 or sum(counted) == 2000 - left
+            parts().count(stream, TextAnalysis(), **how)
+    left = parts()
+    counted = sum(map(len, left.files))
+    assert len(left.files) == 3
+    assert 0 < counted < 2000
+    seen, progress, stream = [], [], as_documents(corpus, "test")
+    left.count(stream, TextAnalysis(), see=seen.append, progress=progress.append, **how)
+    assert (progress[0], progress[-1]) == (counted + 50, 2000)
+    assert sum(batch.num_rows for batch in seen) == 2000
+    assert same(left.corpus(TextAnalysis(), EVERY, stream.unique_ids), expected)
+    assert list(left.documents(expected.ids)) == corpus
+    left.remove()
+    assert not folder.exists()
 
 
-def test_two_do_not_count_in_one_folder(tmp_path):
-    code = f"""
-import sys
-from pathlib import Path
-from docboltz.corpus.parts import PART
-Path({str(tmp_path)!r}).mkdir(exist_ok=True)
-with PART.locked({str(tmp_path)!r}):
-    print("locked", flush=True)
-    sys.stdin.read()
-"""
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen([sys.executable, "-c", code], **pipes) as other:
-        assert other.stdout is not None
-        other.stdout.readline()
-        with pytest.raises(InvalidParameter, match="Another process"):
-            count(documents(sentences(500)), folder=tmp_path, memory=10_000)
-        other.communicate()
+def test_parts_of_another_collection_are_not_taken(tmp_path):
+    parts = Parts(None, tmp_path, "this")
+    parts.count(as_documents(["a b"], "test"), WORDS, kept=WHOLE_DOCUMENTS)
+    parts.write()
+    assert len(Parts(None, tmp_path, "this").files) == 1
+    assert Parts(None, tmp_path, "other").files == []
+    (file,) = tmp_path.iterdir()
+    file.write_bytes(file.read_bytes()[:-30])
+    assert Parts(None, tmp_path, "this").files == [], "a part that is cut short is counted again"
+
+
+def test_only_files_of_a_count_are_removed(tmp_path):
+    parts = Parts(None, tmp_path / "counts")
+    parts.count(as_documents(["a b"], "test"), WORDS, kept=WHOLE_DOCUMENTS)
+    parts.write()
+    (tmp_path / "counts" / "mine.txt").touch()
+    parts.remove()
+    assert [file.name for file in (tmp_path / "counts").iterdir()] == ["mine.txt"]
+
+
+@pytest.mark.parametrize("memory", [1, 1 << 20])
+def test_documents_come_back_whole(memory):
+    texts = ["a  b\nc\r\nd", "", "e\u2028f\x85g\x1ch\ri", "é" * 9000]
+    given = [Document(f"{i}", text) for i, text in enumerate(texts * 50)]
+    given.append(Document("\n", "x", ("a\nb", ""), "2013", "title\n", {"who": "\r\n"}))
+    given.append(Document("", "without an id"))
+    parts, stream = Parts(memory=memory), as_documents(given, "test")
+    parts.count(stream, WORDS, kept=WHOLE_DOCUMENTS)
+    corpus = parts.corpus(WORDS, EVERY, stream.unique_ids)
+    *found, last = parts.documents(corpus.ids)
+    assert found == given[:-1]
+    assert (last.id, last.text) == ("201", "without an id")
+    assert parts.bytes > 9000 * 50
+    parts.remove()
+
+
+def test_ids_that_are_found_and_repeat_are_replaced_by_numbers():
+    table = pa.table({"id": ["a", "b", "a"], "text": ["x", "y", "z"]})
+    assert count(as_documents(table, "test"), WORDS).ids == ("0", "1", "2")

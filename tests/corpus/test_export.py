@@ -11,7 +11,7 @@ from docboltz.corpus.corpus import Corpus, Vocabulary
 from docboltz.corpus.counting import count
 from docboltz.corpus.datasets import DATASETS, TextDataset, spelled_out, write_json_lines
 from docboltz.corpus.document import Document
-from docboltz.corpus.readers import read
+from docboltz.corpus.reading import read
 from docboltz.corpus.split import Split
 
 TRAIN = (Document("a", "Größe\nzählt \u2028", ("x", "y")), Document("b", "", ()))

@@ -1,16 +1,18 @@
-"""Words are found where they stand: quickly, and where every word is cut on its own."""
+"""Words are found where they stand."""
+
+from collections import Counter
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docboltz.corpus import places
 from docboltz.corpus.analysis import TextAnalysis
 from docboltz.corpus.places import PlaceFinder
 
 SCRIPTS = st.text(
     alphabet=st.one_of(
-        st.sampled_from("aAbBzZ19 _-'.\n\t\x00\x1c"),
+        st.sampled_from("aAbBzZ19 _-'.@:/\n\t\x00\x1c"),
         st.sampled_from("äÄßéİIıẞſﬁ²½Ⅷ"),
         st.sampled_from("e\u0301\u200d\u200c\u00a0\u2028"),
         st.sampled_from("東京タワー한국กขคสวัสดี"),
@@ -21,60 +23,38 @@ SCRIPTS = st.text(
 )
 ANALYSES = [
     TextAnalysis(),
-    TextAnalysis(None, numbers=True, min_letters=1),
+    TextAnalysis(None, numbers=True, min_letters=1, links=True),
     TextAnalysis("turkish", stem=False, stop_words=False),
     TextAnalysis(None, lowercase=False),
+    TextAnalysis(pretokenised=True, ngrams=2),
+    TextAnalysis(function=lambda text: text.lower().split()),
 ]
+NAMES = ["english", "every word", "turkish", "case kept", "pairs", "a function"]
 
 
-@pytest.mark.parametrize("analysis", ANALYSES, ids=str)
-@given(texts=st.lists(SCRIPTS, min_size=1, max_size=4))
-def test_places_are_those_of_words_cut_one_by_one(analysis, texts):
-    finder = PlaceFinder(analysis)  # which knows words of the texts before
-    for text in texts * 2:
-        terms = {term for each in texts for term in analysis.tokens(each)}
-        assert finder.find(text, terms) == finder.find_word_by_word(text, terms)
-        some = set(sorted(terms)[::2])
-        assert finder.find(text, some) == finder.find_word_by_word(text, some)
-
-
-@pytest.mark.parametrize("analysis", ANALYSES, ids=str)
-@given(text=SCRIPTS)
-def test_a_lined_up_text_has_the_words_of_the_text(analysis, text):
-    lined_up = analysis.lined_up(text)
-    if lined_up is not None:
-        assert lined_up.split() == [word for words in analysis.words(text) for word in words]
-        assert len(lined_up) <= len(text)
-
-
-def find(analysis, text, terms):
-    return PlaceFinder(analysis).find(text, terms)
-
-
-def test_a_word_inside_another_is_not_found():
-    found = find(TextAnalysis(stem=False), "art party art, artart art", {"art"})
-    assert found == {"art": [(0, 3), (10, 13), (22, 25)]}
-
-
-def test_words_of_texts_beyond_ascii_are_found_in_their_places():
-    text = "Über Äpfel und äpfel"
-    analysis = TextAnalysis("german", stem=False)
-    assert analysis.lined_up(text) == "über äpfel und äpfel"
-    assert find(analysis, text, {"äpfel"}) == {"äpfel": [(5, 10), (15, 20)]}
-
-
-def test_what_is_remembered_is_bounded(monkeypatch):
-    monkeypatch.setattr(places, "REMEMBERED", 5)
-    finder = PlaceFinder(TextAnalysis(None))
-    for i in range(1, 50):
-        word = f"word{i}"
-        assert finder.find(f"a {word} and word0", {word, "word0"})[word] == [(2, 2 + len(word))]
-        assert finder.find("the word0", {"word0"}) == {"word0": [(4, 9)]}
-        assert len(finder._words) <= 10
-
-
-def shown(text, places):
+def found_in(text, places):
     return [text[begin:end] for spans in places.values() for begin, end in spans]
+
+
+@pytest.mark.parametrize("analysis", ANALYSES, ids=NAMES)
+@given(text=SCRIPTS)
+def test_places_are_in_the_text_in_order_and_apart(analysis, text):
+    terms = set(analysis.tokens(text))
+    places = PlaceFinder(analysis).find(text, terms)
+    assert places.keys() <= terms
+    for spans in places.values():
+        assert all(0 <= begin < end <= len(text) for begin, end in spans)
+        assert all(one[1] <= other[0] for one, other in pairwise(spans))
+
+
+@pytest.mark.parametrize("analysis", ANALYSES[:-1], ids=NAMES[:-1])
+@given(text=st.text(st.sampled_from("aAbBsS19 _-'.@:/\n")))
+def test_every_word_of_an_ascii_text_is_found(analysis, text):
+    counts = Counter(term for term in analysis.tokens(text) if " " not in term)
+    places = PlaceFinder(analysis).find(text, set(counts))
+    assert {term: len(spans) for term, spans in places.items()} == counts
+    for term in list(counts)[:2]:
+        assert PlaceFinder(analysis).find(text, {term}) == {term: places[term]}
 
 
 @pytest.mark.parametrize(
@@ -82,21 +62,19 @@ def shown(text, places):
     [
         (TextAnalysis(), "battery", "Batteries die. BATTERY!", ["Batteries", "BATTERY"]),
         (TextAnalysis(), "cafe", "a café, a cafe", ["cafe"]),
+        (TextAnalysis(stem=False), "art", "art party art, artart art", ["art", "art", "art"]),
         (TextAnalysis("german"), "Häuser", "Das Haus, die Häuser", ["Haus", "Häuser"]),
         (TextAnalysis(None), "हिन्दी", "यह हिन्दी है", ["हिन्दी"]),
-        (TextAnalysis(None), "東京", "私は東京に住む", ["東京"]),
+        (TextAnalysis(None), "東京", "私は東京に住む、東京東京", ["東京", "東京", "東京"]),
+        (TextAnalysis(None), "iphone", "iPhone東京", ["iPhone"]),
         (TextAnalysis(pretokenised=True), "a.b", "x a.b y", ["a.b"]),
         (TextAnalysis(), "the", "the the", []),
+        (TextAnalysis(), "ship", "http://ship.org ship@sea.org Ships", ["Ships"]),
+        (TextAnalysis(links=True), "ship", "http://ship.org Ships", ["ship", "Ships"]),
+        (TextAnalysis(function=lambda t: t.lower().split()), "ship", "(Ship) ships", ["Ship"]),
+        (TextAnalysis(function=lambda t: list(t)), "東", "東京の東", ["東", "東"]),
     ],
 )
 def test_words_of_the_query_are_found_in_every_form(analysis, query, text, expected):
     terms = frozenset(analysis.tokens(query))
-    assert shown(text, find(analysis, text, terms)) == expected
-
-
-@given(st.text(max_size=80), st.text(max_size=20))
-def test_matches_are_inside_the_text_and_in_order(text, query):
-    analysis = TextAnalysis(None)
-    for spans in find(analysis, text, frozenset(analysis.tokens(query))).values():
-        assert all(0 <= begin < end <= len(text) for begin, end in spans)
-        assert spans == sorted(spans)
+    assert found_in(text, PlaceFinder(analysis).find(text, terms)) == expected

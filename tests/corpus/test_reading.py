@@ -1,297 +1,361 @@
-"""Files that workers read give what they give one by one: documents, counts, reports, errors."""
+"""The same documents come from every format, compression, encoding and place."""
 
+import csv
+import gzip
+import io
 import json
 import os
-import subprocess
 import sys
-import textwrap
+from threading import Timer
 
-import pyarrow as pa
+import fsspec
+import pandas
+import pyarrow
 import pytest
-from pyarrow import parquet
+from hypothesis import given
+from hypothesis import strategies as st
 
-from docboltz.corpus import counting, reading, workers
-from docboltz.corpus.analysis import TextAnalysis
-from docboltz.corpus.counting import count
-from docboltz.corpus.parts import Parts
-from docboltz.corpus.readers import read
-from docboltz.errors import DocboltzError, InvalidCorpus, NoDocuments
-from tests.corpus.test_counting import same_bits, sentences
+from docboltz.corpus.columns import ReadOptions
+from docboltz.corpus.document import Document
+from docboltz.corpus.reading import as_documents, read
+from docboltz.errors import InvalidCorpus, InvalidParameter, NoDocuments
 
+from .packing import PACKERS, as_parquet
 
-@pytest.fixture(autouse=True)
-def begun(monkeypatch):
-    """Little text is enough for workers here. Gives what they are asked to read."""
-    monkeypatch.setattr(counting, "ALONE_CHARACTERS", 0)
-    monkeypatch.setattr(counting, "FEWEST_READERS", 2)
-    monkeypatch.setattr(counting, "CHUNK_DOCUMENTS", 40)
-    asked = []
-    plain = workers.Worker.ask
-
-    def ask(self, request):
-        asked.append(request)
-        plain(self, request)
-
-    monkeypatch.setattr(workers.Worker, "ask", ask)
-    return asked
+ROWS = [
+    {"id": "a", "text": "Ships, at sea", "label": "x", "date": "2013-08-11", "title": "One"},
+    {"id": "b", "text": 'a "quoted" Größe 🙂\non two lines', "label": "y", "date": "2013"},
+    {"id": "c", "text": "", "label": "", "date": "2013-08-11T10:20:00Z", "title": " Three "},
+    {"id": "d", "text": "null", "label": "x", "date": "", "title": ""},
+]
+COLUMNS = ["id", "text", "label", "date", "title"]
+EXPECTED = [
+    Document("a", "Ships, at sea", ("x",), "2013-08-11", "One"),
+    Document("b", 'a "quoted" Größe 🙂\non two lines', ("y",), "2013"),
+    Document("c", "", (), "2013-08-11T10:20:00", "Three"),
+    Document("d", "null", ("x",)),
+]
 
 
-def records(number, n=150):
-    """The documents of a file; some ids are those of other files, or of other lines."""
-    for i, text in enumerate(sentences(n, seed=number)):
-        identity = f"{number}-{i}" if i % 10 else f"same{i % 30}"
-        label = "xyz"[i % 3] if i % 4 else ""
-        yield {"id": identity, "text": text if i % 17 else " ", "label": label, "date": f"20{i:02}"}
+def as_csv(rows, delimiter=","):
+    stream = io.StringIO()
+    writer = csv.DictWriter(stream, COLUMNS, delimiter=delimiter)
+    writer.writeheader()
+    writer.writerows(rows)
+    return stream.getvalue().encode()
 
 
-def write_jsonl(file, rows):
-    lines = [json.dumps(row) for row in rows]
-    lines[20:20] = ['{"text": "half a \\ud800 character", "id": "é"}', "no JSON"]
-    file.with_suffix(".jsonl").write_text("\n".join(lines) + "\n", "utf-8")
+def as_json_lines(rows):
+    return "\n".join(map(json.dumps, rows)).encode()
 
 
-def write_parquet(file, rows):
-    parquet.write_table(pa.Table.from_pylist(list(rows)), file.with_suffix(".parquet"))
+def as_table(rows):
+    return pyarrow.table({name: [row.get(name, "") for row in rows] for name in COLUMNS})
 
 
-def write_csv(file, rows):
-    lines = [";".join(row.values()) for row in rows]
-    text = "\n".join(["id;text;label;date", *lines, "1;Größe;x;no day\n"])
-    file.with_suffix(".csv").write_bytes(text.encode("latin-1" if "2" in file.name else "utf-8"))
+FILES = {
+    "a.csv": as_csv(ROWS),
+    "b.csv": as_csv(ROWS, ";"),
+    "c.csv": as_csv(ROWS, "|"),
+    "a.tsv": as_csv(ROWS, "\t"),
+    "a.jsonl": as_json_lines(ROWS),
+    "a.parquet": as_parquet(as_table(ROWS)),
+}
 
 
-def write_numbered(file, rows):
-    """Without ids: numbers after the file's name take their place."""
-    write_jsonl(file, [{"text": row["text"], "label": [row["label"], "w"]} for row in rows])
+def texts(source, **options):
+    return [document.text for document in read(source, **options)]
 
 
-def write_lines(file, rows):
-    file.with_suffix(".txt").write_text("\n".join(row["text"] for row in rows))
+@pytest.fixture
+def stdin(monkeypatch):
+    def give(data):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+    return give
 
 
-FORMATS = [write_jsonl, write_parquet, write_csv, write_numbered, write_lines]
+class TestFormats:
+    @pytest.mark.parametrize("name", FILES)
+    def test_a_file_of_any_format_by_name_or_content(self, place, name):
+        for path in (place / name, place / "data"):
+            path.write_bytes(FILES[name])
+            documents = read(path)
+            assert list(documents) == EXPECTED
+            assert documents.report.documents == 4
+            assert documents.report.problems() == [
+                f"1 document has no text (first: {path}, document 2)",
+                "1 of 4 documents has no label",
+                "1 of 4 documents has no date",
+            ]
+
+    @pytest.mark.parametrize("pack", PACKERS)
+    @pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.parquet"])
+    def test_compressed_files(self, place, name, pack):
+        path = place / f"{name}.{pack}"
+        path.write_bytes(PACKERS[pack](FILES[name]))
+        assert list(read(path)) == EXPECTED
+
+    @pytest.mark.parametrize("pack", PACKERS)
+    def test_a_compressed_file_of_several_parts(self, place, pack):
+        path = place / f"a.txt.{pack}"
+        path.write_bytes(PACKERS[pack](b"one\n") + PACKERS[pack](b"two\n"))
+        assert texts(path) == ["one", "two"]
+
+    @pytest.mark.parametrize("frame", [pandas.DataFrame, pyarrow.Table.from_pandas])
+    def test_frames(self, frame):
+        assert list(read(frame(as_table(ROWS).to_pandas()))) == EXPECTED
+
+    def test_lists_of_documents_and_of_texts(self):
+        assert list(as_documents(EXPECTED, "fit")) == EXPECTED
+        plain = as_documents((row["text"] for row in ROWS), "fit")
+        assert [d.text for d in plain] == [row["text"] for row in ROWS]
+
+    @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32", "cp1252", "utf-16-le"])
+    @pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
+    def test_encodings(self, place, encoding, name):
+        data = FILES[name].decode().replace("🙂", "é").replace("\\ud83d\\ude42", "é")
+        (place / name).write_bytes(data.encode(encoding))
+        named = None if encoding in ("utf-8-sig", "utf-16", "utf-32") else encoding
+        expected = [Document(d.id, d.text.replace("🙂", "é"), d.labels) for d in EXPECTED]
+        found = [Document(d.id, d.text, d.labels) for d in read(place / name, encoding=named)]
+        assert found == expected
+
+    def test_one_document_per_line(self, place):
+        (place / "a.txt").write_bytes("first\r\n\n  \nthird 🙂\u2028, still\n".encode())
+        assert [(d.id, d.text) for d in read(place / "a.txt")] == [
+            ("0", "first"),
+            ("1", "third 🙂\u2028, still"),
+        ]
+        assert len(texts(place / "a.txt", format="files")) == 1
+
+    def test_a_format_that_is_unknown(self, place):
+        (place / "a.txt").write_text("words\n")
+        with pytest.raises(InvalidParameter, match="'format' parameter"):
+            read(place / "a.txt", format="xml")
+
+    @given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\r\0")), min_size=1))
+    def test_any_texts_come_back_from_every_format(self, tmp_path_factory, values):
+        folder = tmp_path_factory.mktemp("any")
+        rows = [{"id": f"n{i}", "text": text} for i, text in enumerate(values)]
+        (folder / "a.csv").write_bytes(as_csv(rows))
+        (folder / "a.jsonl").write_bytes(as_json_lines(rows))
+        (folder / "a.parquet").write_bytes(as_parquet(as_table(rows)))
+        for name in ("a.csv", "a.jsonl", "a.parquet"):
+            assert texts(folder / name, text="text", encoding="utf-8") == values
 
 
-@pytest.fixture(params=FORMATS, ids=lambda write: write.__name__.removeprefix("write_"))
-def files(request, tmp_path):
-    folder = tmp_path / "files"
-    folder.mkdir()
-    for number in range(5):
-        request.param(folder / f"part-{number}", records(number))
-    return str(folder / "*")
+class TestFolders:
+    @pytest.fixture
+    def folder(self, place):
+        root = place / "posts"
+        for name, data in {
+            "plain": b"no label",
+            "sea/1": b"ships\nand sails",
+            "sea/2.txt.gz": gzip.compress(b"packed"),
+            "sky/deep/3": "Größe".encode(),
+            "sky/.hidden": b"hidden",
+        }.items():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_bytes(data)
+        return root
 
+    def test_a_document_per_file_and_a_label_per_folder(self, folder):
+        documents = read(folder)
+        assert list(documents) == [
+            Document("plain", "no label"),
+            Document("sea/1", "ships\nand sails", ("sea",)),
+            Document("sea/2.txt.gz", "packed", ("sea",)),
+            Document("sky/deep/3", "Größe", ("sky/deep",)),
+        ]
+        assert documents.report.summary() == [
+            "Read 4 files as one document per file",
+            "1 of 4 documents has no label",
+        ]
 
-def counted(source, n_jobs, **options):
-    documents, seen, done = read(source), [], []
-    how = {"on_document": seen.append, "progress": done.append, "n_jobs": n_jobs, **options}
-    corpus = count(documents, **how)
-    assert done == sorted(done)
-    assert done[-1] == len(corpus) == len(seen)
-    return corpus, seen, documents.report
+    def test_files_that_cannot_be_read_are_counted(self, folder):
+        (folder / "film.mp4").write_bytes(bytes(range(256)) * 100)
+        (folder / "broken.gz").write_bytes(gzip.compress(b"cut off here" * 100)[:30])
+        documents = read(folder)
+        assert len(list(documents)) == 4
+        assert documents.report.unreadable == 2
 
+    def test_tables_are_read_as_tables(self, place):
+        (place / "a.csv").write_bytes(FILES["a.csv"])
+        (place / "b.jsonl").write_bytes(FILES["a.jsonl"])
+        assert list(read(place)) == EXPECTED * 2
+        assert len(texts(place, format="files")) == 2
 
-@pytest.mark.parametrize("n_jobs", [2, 3])
-def test_workers_that_read_change_nothing(begun, files, n_jobs):
-    options = {"min_df": 2, "max_words": 150}
-    alone, seen, report = counted(files, 1, **options)
-    assert not begun
-    together, seen_then, report_then = counted(files, n_jobs, **options)
-    assert len(begun) == 5
-    assert same_bits(alone, together)
-    assert seen_then == seen
-    assert report_then == report
-    assert report.summary() == report_then.summary()
-
-
-def test_titles_and_columns_come_back_from_workers(begun, tmp_path):
-    for number in range(3):
-        rows = [{**row, "title": f"Title {row['id']}", "n": i} for i, row in enumerate(records(1))]
-        write_jsonl(tmp_path / f"{number}", rows)
-    documents, seen = read(tmp_path, keep=("n", "label")), []
-    count(documents, n_jobs=2, on_document=seen.append)
-    assert any(isinstance(request, reading.ReadPart) for request in begun)
-    assert seen == list(documents)
-    assert (seen[1].title, seen[1].columns) == ("Title 1-1", {"n": "1", "label": "y"})
-
-
-@pytest.mark.parametrize("files", [write_parquet], indirect=True)
-def test_with_a_vocabulary_pairs_and_counts_on_disk(begun, files):
-    analysis = TextAnalysis(ngrams=2)
-    alone, *_ = counted(files, 1, analysis=analysis)
-    disk, *_ = counted(files, 2, analysis=analysis, memory=30_000)
-    assert disk.on_disk
-    assert same_bits(alone, disk)
-    begun.clear()
-    fixed, *_ = counted(files, 2, analysis=analysis, vocabulary=alone.vocabulary)
-    assert begun
-    assert same_bits(alone, fixed)
-
-
-def failure(source, n_jobs):
-    documents, seen = read(source), []
-    with pytest.raises(InvalidCorpus) as raised:
-        count(documents, n_jobs=n_jobs, on_document=seen.append)
-    return raised.value, documents.report, seen
-
-
-@pytest.mark.parametrize("content", [b"\0\1\2 no table", b'{"name": "ship"}\n', b""])
-def test_the_error_is_that_of_the_first_bad_file(begun, tmp_path, content):
-    """Those after it, which others read at the same time, may be as bad."""
-    for number in range(6):
-        write_jsonl(tmp_path / f"{number}", records(number))
-    (tmp_path / "2.jsonl").write_bytes(content)
-    (tmp_path / "4.jsonl").write_bytes(b'{"other": 1}\n')
-    alone, report, seen = failure(tmp_path, 1)
-    together, report_then, seen_then = failure(tmp_path, 2)
-    assert begun
-    assert (type(together), str(together)) == (type(alone), str(alone))
-    assert together.settings == alone.settings
-    assert report_then == report
-    assert seen_then == seen
-
-
-def test_a_file_that_is_damaged_in_the_middle(tmp_path):
-    for number in range(4):
-        write_parquet(tmp_path / f"{number}", records(number))
-    damaged = tmp_path / "1.parquet"
-    damaged.write_bytes(damaged.read_bytes()[:-200])
-    alone, together = failure(tmp_path, 1)[0], failure(tmp_path, 2)[0]
-    assert str(together) == str(alone)
-    assert "1.parquet" in str(alone)
-
-
-def test_empty_files_are_none_or_all(begun, tmp_path):
-    (tmp_path / "a.csv").write_text("text\n")
-    (tmp_path / "b.csv").write_text("text\n")
-    messages = set()
-    for n_jobs in (1, 2):
-        with pytest.raises(NoDocuments) as raised:
-            count(read(tmp_path), n_jobs=n_jobs)
-        messages.add(str(raised.value))
-    assert len(begun) == 2
-    assert len(messages) == 1
-    (tmp_path / "b.csv").write_text("text\nships at sea\n")
-    (tmp_path / "c.csv").write_text("text\nship in port\n")
-    assert same_bits(count(read(tmp_path), n_jobs=1), count(read(tmp_path), n_jobs=2))
-
-
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_an_interrupted_count_goes_on_with_workers(begun, tmp_path, n_jobs):
-    for number in range(6):
-        write_jsonl(tmp_path / f"{number}", records(number))
-    source, folder = str(tmp_path / "*.jsonl"), tmp_path / "counts"
-    expected, seen, report = counted(source, 1)
-    how = {"folder": folder, "run": "this", "memory": 60_000}
-
-    def stop(document):
-        if (folder / "part-000000" / "part.json").exists():
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        count(read(source), n_jobs=n_jobs, on_document=stop, **how)
-    left = sum(len(part.lengths) for part in Parts(folder, "this"))
-    assert 150 < left < 900
-    begun.clear()
-    found, seen_then, report_then = counted(source, 2, **how)
-    assert 0 < len(begun) < 6  # what was counted is read here
-    assert same_bits(found, expected)
-    assert (seen_then, report_then) == (seen, report)
-
-
-def test_nothing_is_left_behind(begun, tmp_path, monkeypatch):
-    """Neither processes nor temporary files, whatever happens."""
-    started = []
-    monkeypatch.setattr(workers.Worker, "stop", _remembering(workers.Worker.stop, started))
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
-    (tmp_path / "temporary").mkdir()
-    for number in range(6):
-        write_jsonl(tmp_path / f"{number}", records(number))
-
-    def stop(document):
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        count(read(str(tmp_path / "*.jsonl")), n_jobs=2, on_document=stop)
-    count(read(str(tmp_path / "*.jsonl")), n_jobs=2)
-    assert [worker._process.poll() is not None for worker in started] == [True] * 4
-    assert not any((tmp_path / "temporary").iterdir())
-
-
-def _remembering(plain, found):
-    def stop(self):
-        found.append(self)
-        plain(self)
-
-    return stop
-
-
-def test_temporary_files_are_beside_the_counts(tmp_path, monkeypatch):
-    for number in range(3):
-        write_jsonl(tmp_path / f"{number}", records(number))
-    places = []
-    plain = reading.temporary_folder
-    monkeypatch.setattr(
-        reading, "temporary_folder", lambda name, place: places.append(place) or plain(name, place)
-    )
-    for folder in (tmp_path / "new" / "counts", None):
-        count(read(str(tmp_path / "*.jsonl")), n_jobs=2, folder=folder)
-    assert places == [tmp_path, None]
-
-
-def test_a_worker_that_dies_is_reported(tmp_path, monkeypatch, capfd):
-    for number in range(3):
-        write_jsonl(tmp_path / f"{number}", records(number))
-    monkeypatch.setattr(workers, "_START", "raise SystemExit(1)")
-    with pytest.raises(DocboltzError, match="n_jobs=1"):
-        count(read(tmp_path), n_jobs=2)
-
-
-class TestWhoReads:
-    """Workers read several large tables of about one size that any process finds."""
-
-    def test_one_file_is_read_here(self, begun, tmp_path):
-        write_jsonl(tmp_path / "a", records(0))
-        count(read(tmp_path), n_jobs=2)
-        assert not any(isinstance(request, reading.ReadPart) for request in begun)
-
-    def test_texts_of_a_folder_are_read_here(self, begun, tmp_path):
-        for number in range(3):
-            (tmp_path / f"{number}.md").write_text("ships at sea " * 10)
-        count(read(tmp_path), n_jobs=2)
-        assert not begun
-
-    def test_small_files_are_read_here(self, begun, tmp_path, monkeypatch):
-        monkeypatch.setattr(counting, "ALONE_CHARACTERS", 1 << 20)
-        for number in range(3):
-            write_jsonl(tmp_path / f"{number}", records(number))
-        count(read(tmp_path), n_jobs=2)
-        assert not begun
-
-    def test_a_file_that_is_nearly_all_of_it_is_read_here(self, begun, tmp_path):
-        write_jsonl(tmp_path / "0", records(0, 600))
-        write_jsonl(tmp_path / "1", records(1, 30))
-        assert counting._for_workers(read(tmp_path), 4) == []
-        write_jsonl(tmp_path / "1", records(1, 600))
-        assert len(counting._for_workers(read(tmp_path), 4)) == 2
-
-    def test_what_is_in_this_process_memory_is_read_here(self):
-        import fsspec
-
-        system = fsspec.filesystem("memory")
+    def test_several_files_without_a_known_suffix_are_a_document_each(self, place):
         for name in ("a", "b"):
-            system.pipe(f"/reading/{name}.jsonl", b'{"text": "ships"}\n' * 100)
-        assert counting._for_workers(read("memory://reading/*.jsonl"), 2) == []
+            (place / name).write_text("first line\nsecond line\n")
+        assert texts(f"{place}/*") == ["first line\nsecond line\n"] * 2
+        assert len(texts(place / "a")) == 2
 
 
-def test_workers_load_what_they_need():
-    code = """
-    import sys, types
-    package = types.ModuleType("docboltz")
-    package.__path__ = [sys.argv[1]]
-    sys.modules["docboltz"] = package
-    import docboltz.corpus.reading
-    print({"torch", "sklearn", "pandas", "pyarrow"} & set(sys.modules))
-    """
-    package = os.path.dirname(os.path.dirname(reading.__file__))
-    run = [sys.executable, "-c", textwrap.dedent(code), package]
-    assert subprocess.run(run, capture_output=True, text=True).stdout == "set()\n"
+class TestPlaces:
+    def test_paths_and_globs_in_order(self, place):
+        for name in ("b.txt", "a.txt", "sub/c.txt"):
+            (place / name).parent.mkdir(parents=True, exist_ok=True)
+            (place / name).write_text(f"in {name}\n")
+        assert texts(f"{place}/*.txt") == ["in a.txt", "in b.txt"]
+        assert texts(f"{place}/**/c.txt") == ["in sub/c.txt"]
+        assert texts([f"{place}/b.txt", f"{place}/a.txt"]) == ["in b.txt", "in a.txt"]
+        assert [d.id for d in read([place / "a.txt"] * 2)] == ["0", "1"]
+
+    def test_urls_of_this_machine_and_of_a_store(self, tmp_path, monkeypatch):
+        (tmp_path / "a b.txt").write_text("words\n")
+        monkeypatch.setenv("HOME", str(tmp_path))
+        for source in (f"file://{tmp_path}/a b.txt", f"file://{tmp_path}/*.txt", "~/a b.txt"):
+            assert texts(source) == ["words"]
+        system = fsspec.filesystem("memory")
+        system.pipe_file("/reading/a.txt", b"other words\n")
+        documents = read([tmp_path / "a b.txt", "memory://reading/a.txt"])
+        assert [d.text for d in documents] == ["words", "other words"]
+        assert set(documents.paths) == {tmp_path / "a b.txt"}
+        system.rm("/reading", recursive=True)
+
+    @pytest.mark.parametrize("data", [*FILES.values(), *map(gzip.compress, FILES.values())])
+    def test_standard_input_is_told_by_its_content(self, stdin, data):
+        stdin(data)
+        assert list(read("-")) == EXPECTED
+        assert not sys.stdin.closed
+
+    @pytest.mark.parametrize("pack", PACKERS)
+    def test_standard_input_may_be_compressed(self, stdin, pack):
+        stdin(PACKERS[pack](b"one\ntwo\n"))
+        assert texts("-") == ["one", "two"]
+
+    def test_standard_input_that_does_not_wait_is_read_to_its_end(self, monkeypatch):
+        reading, writing = os.pipe()
+        os.set_blocking(reading, False)
+        writer = Timer(0.1, lambda: (os.write(writing, b"one\ntwo\n"), os.close(writing)))
+        with open(reading) as stream:
+            monkeypatch.setattr(sys, "stdin", stream)
+            writer.start()
+            assert texts("-") == ["one", "two"]
+        writer.join()
+
+    def test_standard_input_that_is_closed(self, monkeypatch):
+        monkeypatch.setattr(sys, "stdin", None)
+        with pytest.raises(InvalidCorpus, match="Standard input is closed"):
+            list(read("-"))
+
+
+class TestDocuments:
+    @pytest.fixture
+    def reviews(self, place):
+        path = place / "reviews.csv"
+        path.write_text("nr;title;body;stars\n1;good;ships;5\n2;bad;sails;1\n")
+        return path
+
+    SAVED = ReadOptions(text=("title", "body"), id="nr", label="stars", delimiter=";")
+
+    def test_each_pass_reads_anew(self, reviews):
+        documents = read(reviews)
+        assert list(documents) == list(documents)
+        assert documents.report.documents == 2
+        reviews.write_text("body\nother\n")
+        assert [d.text for d in documents] == ["other"]
+        assert documents.report.documents == 1
+
+    def test_a_representation_of_one_line(self, reviews):
+        documents = read(str(reviews), text=["title", "body"], id="nr", label="stars")
+        shown = f"Documents({str(reviews)!r}: text 'title' and 'body', id 'nr', label 'stars')"
+        assert repr(documents) == shown
+        assert repr(read([str(reviews)] * 3)) == f"Documents({str(reviews)!r} and 2 more)"
+
+    def test_batches_may_leave_ids_to_others(self, reviews):
+        (batch,) = read(reviews, id="nr").batches(numbered=False)
+        assert batch["id"].to_pylist() == ["1", "2"]
+        (batch,) = read(reviews).batches(numbered=False)
+        assert batch["id"].to_pylist() == [None, None]
+        (batch,) = read(reviews).batches()
+        assert batch["id"].to_pylist() == ["0", "1"]
+
+    def test_options_of_a_model_are_used_again(self, reviews):
+        documents = read(reviews, options=self.SAVED)
+        assert [(d.id, d.text, d.labels) for d in documents] == [
+            ("1", "good\nships", ("5",)),
+            ("2", "bad\nsails", ("1",)),
+        ]
+        assert documents.options == self.SAVED
+        assert as_documents(read(reviews), "transform", self.SAVED).options == self.SAVED
+        other = read(reviews, text="body", options=self.SAVED)
+        assert next(iter(other)).text == "ships"
+
+    @pytest.mark.parametrize("name", ["new.csv", "new.jsonl", "new.parquet"])
+    def test_columns_of_a_model_may_be_missing_but_not_the_text(self, place, name):
+        path = place / name
+        table = {"title": "good", "body": "ships"}
+        data = f"{';'.join(table)}\n{';'.join(table.values())}\n".encode()
+        data = json.dumps(table).encode() if name.endswith("jsonl") else data
+        rows = pyarrow.Table.from_pylist([table])
+        path.write_bytes(as_parquet(rows) if name.endswith("parquet") else data)
+        documents = read(path, options=self.SAVED)
+        assert [(d.id, d.text) for d in documents] == [("0", "good\nships")]
+        assert documents.report.absent_columns == 2
+        for options in ({"label": "stars"}, {"text": "story"}, {"keep": "url"}):
+            with pytest.raises(InvalidCorpus, match=r"no .*column '(stars|story|url)'"):
+                list(read(path, options=self.SAVED, **options))
+
+    def test_ids_that_repeat(self, place):
+        (place / "a.csv").write_text("id,text\na,1\nb,2\na,3\n")
+        found, named = read(place / "a.csv"), read(place / "a.csv", id="id")
+        ids = pyarrow.chunked_array([[document.id for document in found]])
+        differing = pyarrow.chunked_array([["a", "b", "c"]])
+        assert found.unique_ids(differing) == differing
+        assert found.unique_ids(ids).to_pylist() == ["0", "1", "2"]
+        assert found.report.problems()[0] == (
+            "1 id occurs twice, so documents are numbered by row (first: 'a')"
+        )
+        with pytest.raises(InvalidCorpus, match="The id 'a' occurs more than once"):
+            named.unique_ids(ids)
+
+    def test_parts_hold_the_same_documents(self, place):
+        for name, data in FILES.items():
+            (place / name).write_bytes(data)
+        whole = read(place)
+        parts = whole.parts()
+        assert [document for part in parts for document in part] == list(whole)
+        assert len(parts) == len(FILES)
+        report = parts[0].report
+        for part in parts[1:]:
+            report.add(part.report)
+        assert report == whole.report
+
+    def test_many_small_files_are_one_part(self, place):
+        for i in range(20):
+            (place / f"{i}.md").write_text(f"text {i}")
+        (part,) = read(place).parts()
+        assert list(part) == list(read(place))
+        with pytest.raises(InvalidCorpus, match="Only files can be read in parts"):
+            read("-").parts()
+
+    def test_files_are_told_from_others_by_name_size_and_time(self, tmp_path):
+        for name in ("a.txt", "b.txt"):
+            (tmp_path / name).write_text("ships\nsails\n")
+        first = read(tmp_path).identity()
+        assert first == read(tmp_path).identity() != read(tmp_path, encoding="latin-1").identity()
+        (tmp_path / "b.txt").write_text("ships\n")
+        assert read(tmp_path).identity() not in (first, None)
+        assert read(["-", tmp_path / "a.txt"]).identity() is None
+        assert as_documents(["ships"], "test").identity() is None
+
+    def test_options_are_checked(self):
+        for name, value in {
+            "delimiter": ";;",
+            "encoding": "utf-9",
+            "label_separator": "",
+            "id": "",
+        }.items():
+            with pytest.raises(InvalidParameter, match=f"'{name}' parameter of read must be"):
+                ReadOptions(**{name: value})
+
+    def test_nothing_to_read(self, place):
+        (place / "a.csv").write_text("text,label\n")
+        with pytest.raises(NoDocuments, match="empty, or has only a header"):
+            list(read(place / "a.csv"))
+        for source in ([], 3, [3], None):
+            with pytest.raises(InvalidCorpus, match=r"no files|takes paths or a data frame"):
+                read(source)

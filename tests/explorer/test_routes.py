@@ -109,7 +109,7 @@ FILTERS = [
     {"label": "space"},
     {"label": ["space", "food"]},
     {"since": "2012-03", "until": "2014"},
-    {"label": "space", "since": "March 2, 2012"},
+    {"label": "space", "since": "2012-03-02"},
 ]
 
 

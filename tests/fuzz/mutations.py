@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from docboltz.storage import digest, identity
+from docboltz.storage import digest
 
 Path_ = tuple[Any, ...]
 REMOVED = object()
@@ -93,7 +93,7 @@ def adopt(model: Path) -> None:
     described = json.loads((model / "model.json").read_text("utf-8"))
     try:
         files = {name: each["sha256"] for name, each in described["files"].items()}
-        own = identity(described["content"], files)
+        own = digest([described["content"], files])
     except (KeyError, TypeError, AttributeError):
         return  # which no part can belong to
     parts = (model / "search/store.json", model / "topics/topics.json", model / "map/map.json")

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from docboltz.corpus.dates import DateReading
-from docboltz.corpus.readers import as_documents, read
+from docboltz.corpus.columns import iso_date
+from docboltz.corpus.reading import as_documents, read
 from docboltz.errors import DocboltzError
 
 from ..corpus.packing import PACKERS, as_parquet
@@ -83,7 +83,7 @@ def read_or_refused(source, options) -> int:
     if refused:
         return -1
     assert all(line.isprintable() for line in documents.report.summary())
-    assert len({document.id for document in found}) == len(found) == documents.report.documents
+    assert len(found) == documents.report.documents
     for document in found:
         "".join([document.id, document.text, *document.labels, document.date]).encode()
     return len(found)
@@ -163,13 +163,12 @@ def test_any_list(values):
 
 
 @fuzz
-@given(st.one_of(VALUES, st.from_regex(r"[0-9/.:TZ +-]{4,30}", fullmatch=True)), st.booleans())
-@example("0001-01-01T00:00:00+14:00", False)
-@example("Mon, 01 Jan 0001 00:00:00 +2359", False)
+@given(st.one_of(st.text(), st.from_regex(r"[0-9/.:TZ +-]{4,30}", fullmatch=True)))
+@example("0001-01-01T00:00:00+14:00")
 @one_input()
-def test_any_date(value, epoch):
-    found = DateReading("day", epoch)(value)
-    assert found is None or found == "" or found[:4].isdigit()
+def test_any_date(value):
+    found = iso_date(value)
+    assert found is None or found == "" or iso_date(found) == found
 
 
 @fuzz

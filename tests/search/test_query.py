@@ -22,7 +22,7 @@ from docboltz.search.query import LONGEST, Filter, Phrase, Query, parse
             "since:2013-08 until:2014 rain",
             Query("rain", wanted=Filter(since="2013-08", until="2014")),
         ),
-        ('since:"May 2, 2013"', Query("", wanted=Filter(since="2013-05-02"))),
+        ('since:"2013-05-02"', Query("", wanted=Filter(since="2013-05-02"))),
         ("author:smith a", Query("a", wanted=Filter(columns=(("author", "smith"),)))),
         ('author:"j smith"', Query("", wanted=Filter(columns=(("author", "j smith"),)))),
         # Without a special meaning:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from docboltz import storage
 from docboltz.corpus.document import Document
 from docboltz.errors import InvalidModelFile, InvalidParameter, NoAnswer
 from docboltz.search import store as module
@@ -286,18 +287,16 @@ def test_a_reader_keeps_what_it_has_open(place: Place) -> None:
     assert reader.documents([N - 1]) == documents(N)[-1:]
 
 
-@pytest.mark.parametrize(
-    ("owner", "name"), [(type(STORE), "verify"), (StoredDocuments, "__init__")]
-)
+@pytest.mark.parametrize(("owner", "name"), [(storage, "sha256"), (StoredDocuments, "__init__")])
 def test_a_store_that_is_replaced_while_it_is_opened_is_no_damaged_one(
-    place: Place, monkeypatch: pytest.MonkeyPatch, owner: type, name: str
+    place: Place, monkeypatch: pytest.MonkeyPatch, owner: Any, name: str
 ) -> None:
     plain, rebuilds = getattr(owner, name), iter([True])
 
-    def replacing(*given: Any) -> None:
+    def replacing(*given: Any) -> Any:
         if next(rebuilds, False):
             place.write(documents(20, seed=1))
-        plain(*given)
+        return plain(*given)
 
     monkeypatch.setattr(owner, name, replacing)
     assert len(place.open()) == 20

@@ -57,7 +57,7 @@ def compare(
 
     Example:  docboltz compare reviews.csv
     """
-    from docboltz.corpus.readers import read
+    from docboltz.corpus.reading import read
 
     latent = options.latent_words_of(latent_words)
     documents = read(**corpus)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
@@ -27,7 +28,7 @@ def datasets(
     """
     from docboltz.corpus.datasets import DATASETS, load_dataset, write_json_lines
     from docboltz.errors import InvalidParameter
-    from docboltz.storage import require_apart, require_file
+    from docboltz.storage import replacing, require_apart
 
     if name is None and (out is not None or path is not None):
         raise InvalidParameter(f"Name the dataset as well: one of {', '.join(DATASETS)}.")
@@ -42,11 +43,11 @@ def datasets(
         return
     if out is not None:
         require_apart(out, [path])
-        require_file(out)
-    data = load_dataset(name, path=path, log=lambda message: remark(message, quiet=quiet))
+    with nullcontext() if out is None else replacing(out) as draft:  # refused before the download
+        data = load_dataset(name, path=path, log=lambda message: remark(message, quiet=quiet))
+        n = 0 if draft is None else write_json_lines(data, part, draft)
     sizes = {"train": len(data.train), "test": len(data.test)}
     if out is not None:
-        n = write_json_lines(data, part, out)
         remark(f"{count_of(n, 'document')} written to {out}", quiet=quiet)
     if json:
         print_json({"name": name, **sizes})

@@ -83,7 +83,7 @@ def fit(
 
     Example:  docboltz fit reviews.csv --out model
     """
-    from docboltz.corpus.readers import read
+    from docboltz.corpus.reading import read
 
     latent = options.latent_words_of(latent_words)
     documents = read(**corpus)

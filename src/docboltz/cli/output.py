@@ -16,9 +16,8 @@ from docboltz.text_table import Columns, table_lines
 
 if TYPE_CHECKING:
     from docboltz.answers import Answer
-    from docboltz.cluster.features import Inferred
     from docboltz.corpus.corpus import Corpus
-    from docboltz.corpus.readers import Documents
+    from docboltz.corpus.reading import Documents
     from docboltz.corpus.report import ReadReport
     from docboltz.corpus.split import Split
 
@@ -39,7 +38,7 @@ def print_json(value: Any) -> None:
     click.echo(text.encode("utf-8", "backslashreplace"))
 
 
-def as_json(read: Documents, counts: Corpus | Inferred) -> dict[str, Any]:
+def as_json(read: Documents, counts: Corpus) -> dict[str, Any]:
     """What JSON says of documents that were read and counted."""
     numbers = {"documents": len(counts), "without_words": counts.n_empty}
     return {**numbers, "read": read.report.to_dict()}

@@ -45,9 +45,10 @@ def perplexity(
 
     Example:  docboltz perplexity model held-out.csv
     """
+    from docboltz.corpus.counting import ABOUT
     from docboltz.device import choose_device
     from docboltz.errors import InvalidParameter, NoDensityWarning
-    from docboltz.indexing import count_documents
+    from docboltz.indexing import count_documents, counting_beside
     from docboltz.text_model import TextModel
 
     text_model = TextModel.open(model, device=device)
@@ -61,8 +62,9 @@ def perplexity(
                 hint="Add {yes} for a figure all the same.",
                 settings=["yes"],
             )
-    how: dict[str, Any] = {"analysis": text_model.analysis, "vocabulary": text_model.vocabulary}
-    counts = count_documents(read, None, verbose=not quiet, **how)
+    analysis = text_model.analysis
+    with counting_beside(None, read, analysis, text_model.vocabulary) as parts:
+        counts = count_documents(parts, read, analysis, verbose=not quiet, kept=ABOUT)
     n = min(documents, len(counts) - counts.n_empty)
     remark(f"Measuring {count_of(n, 'document')} …", quiet=quiet or json)
     if n > FEW and choose_device(device, "docboltz perplexity").type == "cpu":

@@ -57,7 +57,7 @@ def tune(
 
     Example:  docboltz tune reviews.csv
     """
-    from docboltz.corpus.readers import read
+    from docboltz.corpus.reading import read
 
     numbers = options.whole_numbers("latent", latent, 0, options.MOST_LATENT_WORDS)
     sizes = options.whole_numbers("units", units, 1), numbers

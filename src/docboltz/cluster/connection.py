@@ -1,4 +1,4 @@
-"""A Ray cluster, joined for as long as a verb needs it, and what went wrong on it."""
+"""A Ray cluster, joined for as long as a verb needs it, its tasks, and what went wrong on it."""
 
 from __future__ import annotations
 
@@ -6,19 +6,25 @@ import logging
 import os
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any
 
 from docboltz.errors import DocboltzError, InvalidParameter, require
+from docboltz.progress import progress_bar
 
 INSTALL = "pip install 'docboltz[ray]'"
 LOCAL_STORE = 1 << 28
 """Bytes of memory that Ray on this machine shares among its processes; more goes to disk."""
-
 LEVEL, STDERR = "RAY_BACKEND_LOG_LEVEL", 2
 REACHED_SECONDS = 10.0
 """Time to wait for the head of a cluster to answer."""
+MOST_FAILURES = 10
+"""Times that a worker is replaced before its work is given up: more is no accident."""
+AHEAD = 2
+"""Tasks for each processor that are handed to Ray at a time."""
+GOES_ON = "the same call goes on where this one stopped."
 
 
 @contextmanager
@@ -28,23 +34,16 @@ def joined(address: str, owner: str) -> Iterator[None]:
     `address` is "local", to start Ray on this machine, "auto", for the cluster that RAY_ADDRESS
     names or that runs on this machine, or the address of a cluster's head, "host:6379".
     """
-    require(
-        isinstance(address, str) and address != "",
-        owner,
-        "ray",
-        "'local', 'auto' or a cluster's address",
-        address,
-    )
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is told to anybody
+    ok = isinstance(address, str) and address != ""
+    require(ok, owner, "ray", "'local', 'auto' or a cluster's address", address)
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
         import ray
-        import ray.data
         import ray.train.torch
     except ImportError as error:
         raise DocboltzError(f"The package {error.name} is missing.", hint=INSTALL) from error
     if ray.is_initialized():
-        with _quietly():
-            yield
+        yield
         return
     own: dict[str, Any] = {}
     if address == "local":
@@ -61,14 +60,13 @@ def joined(address: str, owner: str) -> Iterator[None]:
             settings=("ray=local",),
         ) from error
     try:
-        with _quietly():
-            yield
+        yield
     finally:
         ray.shutdown()
 
 
 def _require_reachable(address: str) -> None:
-    """Find out in seconds that nobody listens there: Ray itself tries for minutes."""
+    """Find out in seconds that nothing listens there: Ray itself tries for minutes."""
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if colon and port.isdecimal():
         socket.create_connection((host, int(port)), timeout=REACHED_SECONDS).close()
@@ -76,10 +74,9 @@ def _require_reachable(address: str) -> None:
 
 @contextmanager
 def _silently() -> Iterator[None]:
-    """Let Ray's compiled part, which would write into progress, start without a word.
+    """Keep what Ray's compiled part writes at its start out of the progress, unless a level is set.
 
-    A user who wants to hear more has set its level. That it was set it says as well, to the file
-    behind standard error, before it heeds it.
+    It also reports that level to the file behind standard error, before it heeds it.
     """
     if LEVEL in os.environ or sys.stderr is None:
         yield
@@ -98,29 +95,12 @@ def _silently() -> Iterator[None]:
 
 
 @contextmanager
-def _quietly() -> Iterator[None]:
-    """Let Ray's libraries report nothing but errors: what is under way, docboltz itself says."""
-    import ray.data
-
-    context = ray.data.DataContext.get_current()
-    loggers = [logging.getLogger(name) for name in ("ray.data", "ray.train")]
-    before = [logger.level for logger in loggers], context.enable_progress_bars
-    context.enable_progress_bars = False
-    for logger in loggers:
-        logger.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        context.enable_progress_bars = before[1]
-        for logger, level in zip(loggers, before[0], strict=True):
-            logger.setLevel(level)
-
-
-@contextmanager
 def own_errors() -> Iterator[None]:
     """Raise docboltz's own error where Ray has packed one of a worker into errors of its own."""
     try:
         yield
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(GOES_ON) from None
     except Exception as error:
         found: Any = error
         while found is not None:
@@ -137,32 +117,35 @@ def processors_of_nodes() -> list[int]:
     return [int(node["Resources"].get("CPU", 0)) for node in ray.nodes() if node["Alive"]]
 
 
-def processors_per_worker(workers: int, nodes: list[int]) -> int:
-    """The most processors that each of so many workers can have, a worker on one node.
+def run_tasks(
+    function: Callable[..., Any],
+    arguments: Iterable[tuple[Any, ...]],
+    n: int,
+    *,
+    label: str,
+    shown: bool,
+    **options: Any,
+) -> list[Any]:
+    """Call a function on the cluster n times, each with its arguments; what it gives, in order.
 
-    >>> processors_per_worker(3, [8, 4])
-    4
-    >>> processors_per_worker(1, [2])
-    2
+    A task whose worker dies is given to another one. Options are Ray's.
     """
-    for each in range(max(nodes, default=0), 0, -1):
-        if sum(node // each for node in nodes) >= workers:
-            return each
-    have = sum(nodes)
-    expected = f"at most {have}, the number of processors of the cluster"
-    raise InvalidParameter(owner="TextModel.fit", name="workers", expected=expected, got=workers)
-
-
-def start(function: Any, *arguments: Any, **options: Any) -> Any:
-    """Have a function called on the cluster; `get` gives what it returns. Options are Ray's."""
     import ray
 
-    return ray.remote(function).options(**options).remote(*arguments)
-
-
-def get(reference: Any) -> Any:
-    """What a task of Ray gives, or the error of docboltz it raised."""
-    import ray
-
-    with own_errors():
-        return ray.get(reference)
+    task = ray.remote(function).options(num_cpus=1, max_retries=MOST_FAILURES, **options)
+    found: dict[int, Any] = {}
+    left, running = enumerate(arguments), dict[Any, int]()
+    most = AHEAD * max(1, sum(processors_of_nodes()))
+    with own_errors(), progress_bar(label, "files", shown=shown) as update:
+        try:
+            while len(found) < n:
+                for number, given in islice(left, most - len(running)):
+                    running[task.remote(*given)] = number
+                for each in ray.wait(list(running))[0]:
+                    found[running[each]] = ray.get(each)
+                    del running[each]
+                update(len(found), n)
+        finally:
+            for each in running:  # after an error or Ctrl-C
+                ray.cancel(each, force=True)
+    return [found[number] for number in range(n)]

@@ -1,5 +1,5 @@
 """Text → counts.
 
-`readers` gives a stream of documents, `text` says how they become terms, `counting` turns the
-stream into a `counts.Corpus` with its `vocabulary`, and `datasets` has collections to try it on.
+`reading` gives a stream of documents, `analysis` says how they become terms, `counting` turns the
+stream into a `corpus.Corpus` with its vocabulary, and `datasets` has collections to try it on.
 """

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, Self
 
-from docboltz.errors import InvalidParameter, require
+from docboltz.errors import InvalidParameter, require, shown
 from docboltz.storage import SavedSettings, StrPath, read_text
 
 # Shown as pictures without being asked; beyond the basic plane whole blocks.
@@ -30,7 +30,7 @@ EMOJI_PATTERN = (
     f"|(?:[{_PICTURES}]\ufe0f?|[{_SYMBOLS}](?:\ufe0f|(?=[\u200d{_TONES}])))[{_TONES}]?"
     f"[\U000e0020-\U000e007f]*(?:\u200d{_JOINED})*)"  # U+E0020…: the letters of Scotland's flag
 )
-EMOJI = re.compile(EMOJI_PATTERN)
+_EMOJI = re.compile(EMOJI_PATTERN)
 EMOJI_SIGNS = "\u203c\u2049\u20e3\u2139-\u2bff\ufe0f\U0001f004-\U0001faff"
 """One of these is in every emoji."""
 
@@ -41,7 +41,7 @@ def emoji_term(word: str) -> str | None:
     >>> emoji_term("❤\\ufe0f"), emoji_term("heart")
     ('❤', None)
     """
-    return word.replace("\ufe0f", "") if EMOJI.fullmatch(word) else None
+    return word.replace("\ufe0f", "") if _EMOJI.fullmatch(word) else None
 
 
 _WORDS = """
@@ -90,13 +90,13 @@ STOP_WORD_LISTS = ("scikit-learn", "stopwords-iso")
 def language_name(name: str) -> str:
     """Return the English name, in small letters, of a language given by name or by its code."""
     lowered = name.strip().lower()
-    by_code = {code: language for language, code in CODES.items()}
-    found = by_code.get(lowered, lowered)
+    found = {code: language for language, code in CODES.items()}.get(lowered, lowered)
     expected = f"one of {', '.join(sorted(CODES))}, a two-letter code, or none"
     require(found in CODES, "TextAnalysis", "language", expected, name)
     return found
 
 
+@lru_cache(maxsize=1)
 def stemmer_names() -> tuple[str, ...]:
     """Return every stemmer that PyStemmer has, "porter" included."""
     import Stemmer
@@ -104,47 +104,26 @@ def stemmer_names() -> tuple[str, ...]:
     return tuple(Stemmer.algorithms())
 
 
-def check_stemmer(name: str, *, named_by_language: bool) -> None:
-    """Raise unless PyStemmer has the stemmer."""
-    known = name in stemmer_names()
-    if named_by_language and not known:
-        raise InvalidParameter(
-            f"There is no Snowball stemmer for {name}.",
-            hint="Set {stem=False} to keep words as they are.",
-            settings=("stem=False",),
-        )
-    expected = f"True, False or one of {', '.join(stemmer_names())}"
-    require(known, "TextAnalysis", "stem", expected, name)
-
-
-def check_stop_words(language: str | None, source: bool | str) -> None:
-    """Raise unless there is such a list of stop words."""
-    known = isinstance(source, bool) or source in STOP_WORD_LISTS
+@lru_cache(maxsize=16)
+def stop_word_list(language: str | None, source: str | None = None) -> frozenset[str]:
+    """Return the stop words of a language: from `source` if given, else from the default list."""
     expected = f"True, False, a tuple of words or one of {', '.join(STOP_WORD_LISTS)}"
-    require(known, "TextAnalysis", "stop_words", expected, source)
-    if isinstance(source, str) and language is None:
+    require(source in (None, *STOP_WORD_LISTS), "TextAnalysis", "stop_words", expected, source)
+    if language is None:
         raise InvalidParameter(f"Stop words from {source!r} need a language, and there is none.")
-    if source == "scikit-learn" and language != "english":
+    if source == "scikit-learn":
+        if language == "english":
+            return ENGLISH_STOP_WORDS
         raise InvalidParameter(
             f"scikit-learn has English stop words only, and the language is {language}.",
             hint="Set {stop_words=True}.",
             settings=("stop_words=True",),
         )
-    if language is not None and language != "english":
-        stop_word_list(language)
-
-
-@lru_cache(maxsize=16)
-def stop_word_list(language: str, source: str | None = None) -> frozenset[str]:
-    """Return the stop words of a language: from `source` if given, else from the default list."""
-    if source is None and language == "english":
-        contractions = {w for w in stop_word_list(language, "stopwords-iso") if "'" in w}
-        return stop_word_list(language, "scikit-learn") | contractions
-    if source == "scikit-learn":
-        return ENGLISH_STOP_WORDS
     import stopwordsiso
 
-    words = stopwordsiso.stopwords(CODES[language])
+    words: set[str] = stopwordsiso.stopwords(CODES[language])
+    if source is None and language == "english":
+        return ENGLISH_STOP_WORDS.union(word for word in words if "'" in word)
     if not words:
         raise InvalidParameter(
             f"There is no stop-word list for {language}.",
@@ -231,12 +210,10 @@ class LanguageGuess:
         return (language, min(1.0, letters[language] / n_letters)) if enough else None
 
     def _by_stop_words(self) -> tuple[str, float] | None:
-        languages_of = _languages_of_stop_words()
-        n_words = self._words.total()
-        hits: Counter[str] = Counter()
+        languages_of, hits = _languages_of_stop_words(), Counter[str]()
         for word, n in self._words.items():
-            for language in languages_of.get(word, ()):
-                hits[language] += n
+            hits.update(dict.fromkeys(languages_of.get(word, ()), n))
+        n_words = self._words.total()
         (language, most), (_, next_most) = [*hits.most_common(2), ("", 0), ("", 0)][:2]
         least = max(LEAST_SHARE * n_words, LEAST_LEAD * next_most)
         sure = n_words >= FEWEST_WORDS and most >= least
@@ -248,11 +225,9 @@ def _languages_of_stop_words() -> dict[str, list[str]]:
     import stopwordsiso
 
     languages_of: dict[str, list[str]] = {}
-    for language, code in CODES.items():
-        if stopwordsiso.has_lang(code):
-            entries = " ".join(stop_word_list(language)).lower()
-            for word in set(_WORD.findall(entries)):
-                languages_of.setdefault(word, []).append(language)
+    for language in (name for name, code in CODES.items() if stopwordsiso.has_lang(code)):
+        for word in set(_WORD.findall(" ".join(stop_word_list(language)).lower())):
+            languages_of.setdefault(word, []).append(language)
     return languages_of
 
 
@@ -268,25 +243,29 @@ class TextAnalysis(SavedSettings):
 
     Words are runs of letters, digits and combining marks of any script; everything else separates
     them, apostrophes and underscores too: "don't" is "don" and "t", and so it is in the stop words.
-    Words without a letter are dropped unless `numbers` is set. An emoji is a word.
+    Words without a letter are dropped unless `numbers` is set, links and data unless `links` is. An
+    emoji is a word.
 
     Chinese, Japanese, Thai, Lao, Khmer and Burmese do not put spaces between words. Runs of these
     scripts become overlapping pairs of characters, a crude but usual choice in retrieval. Where
-    real words matter, segment the text first and use `pretokenised=True`.
+    real words matter, use a `function`, or segment the text first and use `pretokenised=True`.
 
     Inside a scikit-learn pipeline use scikit-learn's own class:
     `CountVectorizer(analyzer=TextAnalysis(language="german"))`.
 
-    >>> TextAnalysis().tokens("The houses' 3 cats don't run 2nd.")
+    >>> TextAnalysis().tokens("The houses' 3 cats don't run 2nd: see http://cats.org/a?b=1.")
     ['hous', 'cat', 'run', '2nd']
     >>> TextAnalysis(pretokenised=True).tokens("17 4 4 The")
     ['17', '4', '4', 'The']
+    >>> TextAnalysis(function=lambda text: text.lower().split(", ")).tokens("Cats, Dogs")
+    ['cats', 'dogs']
     """
 
     language: str | None = "english"
     """Chooses stop words and stemmer: a name or an ISO 639-1 code. None: neither."""
     stop_words: bool | str | tuple[str, ...] = True
-    """True: the language's list. Or the list's name ("scikit-learn", "stopwords-iso"), or words."""
+    """True: the language's list. Or the list's name ("scikit-learn", "stopwords-iso"), or exactly
+    these words."""
     stem: bool | str = True
     """True: the language's Snowball stemmer. Or a stemmer's name, such as "porter"."""
     lowercase: bool = True
@@ -296,37 +275,82 @@ class TextAnalysis(SavedSettings):
     scripts without spaces and emoji are exempt)."""
     numbers: bool = False
     """Keep words without any letter."""
+    links: bool = False
+    """Keep the words in URLs and e-mail addresses, hash values (16 hexadecimal digits or more) and
+    encoded data (base64 or uuencode: lines of 40 characters or more, and data: URLs)."""
     pretokenised: bool = False
     """The text is terms separated by white space: split it, do nothing else."""
     ngrams: int = 1
     """2: pairs of neighbours among the terms of a text are terms too, such as "new york"."""
+    function: Callable[[str], Iterable[str]] | str | None = None
+    """A function of your own that gives the terms of a text, all of which count as they are; white
+    space in one becomes "_". Settings other than `ngrams` do nothing then. A saved model holds its
+    name only, `module:function`: see `TextModel.open`."""
 
     def __post_init__(self) -> None:
-        def check(ok: bool, name: str, expected: str) -> None:
-            require(ok, "TextAnalysis", name, expected, getattr(self, name))
-
-        check(self.language is None or isinstance(self.language, str), "language", "None or a name")
-        listed = isinstance(self.stop_words, (bool, str, tuple))
-        check(listed, "stop_words", "a bool, name or tuple")
-        check(isinstance(self.stem, (bool, str)), "stem", "a bool or the name of a stemmer")
-        for name in ("lowercase", "numbers", "pretokenised"):
-            check(isinstance(getattr(self, name), bool), name, "True or False")
+        flags = ("lowercase", "numbers", "links", "pretokenised")
+        words, function = self.stop_words, self.function
+        listed = isinstance(words, (bool, str)) or (
+            isinstance(words, tuple) and all(isinstance(word, str) for word in words)
+        )
         whole = type(self.min_letters) is int and 1 <= self.min_letters <= 100
-        check(whole, "min_letters", "a whole number, 1 to 100")
-        check(type(self.ngrams) is int and self.ngrams in (1, 2), "ngrams", "1 or 2")
+        for ok, name, expected in (
+            (isinstance(self.language, str | None), "language", "None or a name"),
+            (listed, "stop_words", "a bool, a name or a tuple of words"),
+            (isinstance(self.stem, bool | str), "stem", "a bool or the name of a stemmer"),
+            (whole, "min_letters", "a whole number, 1 to 100"),
+            (type(self.ngrams) is int and self.ngrams in (1, 2), "ngrams", "1 or 2"),
+            (isinstance(function, str | None) or callable(function), "function", "a function"),
+            *((isinstance(getattr(self, flag), bool), flag, "True or False") for flag in flags),
+        ):
+            require(ok, "TextAnalysis", name, expected, getattr(self, name))
         if self.language is not None:
             object.__setattr__(self, "language", language_name(self.language))
-        if isinstance(self.stop_words, tuple):
-            check(all(isinstance(w, str) for w in self.stop_words), "stop_words", "words")
+        if function is not None:
+            object.__setattr__(self, "pretokenised", True)
         if not self.pretokenised:
-            if self.stop_words and not isinstance(self.stop_words, tuple):
-                check_stop_words(self.language, self.stop_words)
+            self._stop_words()
             self._stemmer_name()
+
+    @classmethod
+    def of(
+        cls,
+        analysis: Any = None,
+        owner: str = "TextModel.fit",
+        *,
+        language: str | None = "english",
+        stop_words: bool | str | Iterable[str] = True,
+        ngrams: int = 1,
+    ) -> TextAnalysis:
+        """What `owner` was given: an analysis, a function from a text to its words, or settings.
+
+        Stop words that are listed are dropped beside those of the language.
+        """
+        if analysis is None and isinstance(stop_words, bool | str):
+            return cls(language, stop_words, ngrams=ngrams)
+        if analysis is None and not isinstance(stop_words, bool):
+            return cls(language, ngrams=ngrams).with_stop_words(stop_words)
+        require(callable(analysis), owner, "analysis", "a TextAnalysis or a function", analysis)
+        whole = isinstance(analysis, TextAnalysis)
+        if (language, stop_words) != ("english", True) or (whole and ngrams != 1):
+            raise InvalidParameter(
+                "An analysis says itself what to do about language, stop words and pairs.",
+                hint="Leave out {language}, {stop_words} and {ngrams}, or {analysis}.",
+                settings=("language", "stop_words", "ngrams", "analysis"),
+            )
+        return analysis if whole else cls(None, function=analysis, ngrams=ngrams)
+
+    @classmethod
+    def from_dict(cls, saved: Any) -> Self:
+        """The settings that were saved; models of before there was `links` have kept them."""
+        return super().from_dict({"links": True, **saved} if isinstance(saved, Mapping) else saved)
 
     @classmethod
     def paper(cls) -> TextAnalysis:
         """The paper's preparation: English stop words and short words removed, Porter stems."""
-        return cls(language="english", stop_words="scikit-learn", stem="porter", min_letters=3)
+        return cls(
+            language="english", stop_words="scikit-learn", stem="porter", min_letters=3, links=True
+        )
 
     def tokens(self, text: str) -> list[str]:
         """The terms of a text, in order, and then its pairs if they count."""
@@ -338,32 +362,16 @@ class TextAnalysis(SavedSettings):
     __call__ = tokens
 
     def words(self, text: str) -> Iterator[list[str]]:
-        """Cut a text into words, a block at a time."""
+        """Cut a text into words; a long one in blocks that end at white space."""
+        if self.function is not None:
+            yield self._call(text)
+            return
         cut = str.split if self.pretokenised else self._cut
-        for block in _blocks(text):
-            yield cut(block)
-
-    def lined_up(self, text: str) -> str | None:
-        """The text with its words as `words` gives them, each in its place, and spaces between.
-
-        None where they cannot be: normalising moves them, or a script is cut in pieces.
-
-        >>> TextAnalysis().lined_up("The Ship's log")
-        'the ship s log'
-        """
-        if text.isascii():
-            return text.translate(_ASCII_LOWER if self.lowercase else _ASCII)
-        if _RARE.search(text) is not None or not unicodedata.is_normalized("NFKC", text):
-            return None
-        lowered = self._lowered(text)
-        if len(lowered) != len(text) or _RARE.search(lowered) is not None:
-            return None
-        parts: list[str] = []
-        end = 0
-        for match in _word_pattern().finditer(lowered):
-            parts += (" " * (match.start() - end), match[0])
-            end = match.end()
-        return "".join(parts)
+        if len(text) <= BLOCK:
+            yield cut(text)
+            return
+        for match in _BLOCK.finditer(text):
+            yield cut(match[0])
 
     def term_of(self) -> Callable[[str], str | None]:
         """word ↦ what a word that `words` gave is counted as; None if it is dropped.
@@ -382,52 +390,122 @@ class TextAnalysis(SavedSettings):
         """The same analysis with more stop words."""
         if self.pretokenised:
             raise InvalidParameter(
-                "Stop words are not looked for in pretokenised text.",
+                "Stop words are not looked for in text that is pretokenised or cut by a function.",
                 hint="Leave out {stop_words} or {pretokenised}.",
                 settings=("stop_words", "pretokenised"),
             )
-        return replace(self, stop_words=tuple(sorted(self._stop_words().union(words))))
+        return replace(self, stop_words=tuple(sorted(self._stop_words().union(words), key=str)))
+
+    def with_function(self, function: Callable[[str], Iterable[str]]) -> TextAnalysis:
+        """The same analysis with its function, of which a saved model holds the name only."""
+        fits = self.function and callable(function) and not isinstance(function, TextAnalysis)
+        expected = "a function, for a model that was made with one"
+        require(fits, "docboltz.open", "analysis", expected, function)
+        return replace(self, function=function)
 
     def to_dict(self) -> dict[str, Any]:
         """The settings as JSON can hold them, stop words spelled out.
 
         Lists of stop words change from one release of their package to the next, and a model must
-        treat new text as it treated its training text.
+        treat new text as it treated its training text. Of a function it is the name.
         """
-        return asdict(self.resolved())
+        saved = asdict(replace(self.resolved(), function=None))
+        return saved | {"function": None if self.function is None else _name_of(self.function)}
+
+    def _call(self, text: str) -> list[str]:
+        """The words that the function gives."""
+        if self.function is None or isinstance(self.function, str):
+            raise InvalidParameter(
+                f"The model's words are found by the function {shown(self.function)}, which is not "
+                "saved with it.",
+                hint="Pass it in Python: docboltz.open(folder, analysis=function).",
+            )
+        words = self.function(text)
+        found = [] if isinstance(words, str) else list(words)
+        if isinstance(words, str) or not all(isinstance(word, str) for word in found):
+            wrong = next((word for word in found if not isinstance(word, str)), words)
+            raise InvalidParameter(
+                f"{_name_of(self.function)} must give a list of words, each a string; got "
+                f"{type(wrong).__name__} {shown(wrong)}."
+            )
+        return ["_".join(word.split()) for word in found if word and not word.isspace()]
 
     def _cut(self, text: str) -> list[str]:
+        if not self.links:
+            text = without_links(text)
         if text.isascii():
-            return text.translate(_ASCII_LOWER if self.lowercase else _ASCII).split()
-        if not unicodedata.is_normalized("NFKC", text):
-            text = unicodedata.normalize("NFKC", text)
-        text = self._lowered(text)
+            table = _ASCII_LOWER if self.lowercase else _ASCII
+            return text.encode("ascii").translate(table).decode("ascii").split()
+        text = unicodedata.normalize("NFKC", text)
+        if self.lowercase and self.language == "turkish":
+            text = text.replace("İ", "i").replace("I", "ı")
+        text = text.lower() if self.lowercase else text
         if _RARE.search(text) is None:
             return _word_pattern().findall(text)
         has_emoji = _EMOJI_SIGN.search(text) is not None
         words = (word_pattern() if has_emoji else _word_pattern()).findall(text)
         return [piece for word in words for piece in _pieces(word)]
 
-    def _lowered(self, text: str) -> str:
-        if not self.lowercase:
-            return text
-        if self.language == "turkish":
-            text = text.replace("İ", "i").replace("I", "ı")
-        return text.lower()
-
     def _stop_words(self) -> frozenset[str]:
         if isinstance(self.stop_words, tuple):
             return frozenset(self.stop_words)
-        if not self.stop_words or self.language is None:
+        if self.stop_words is False or (self.stop_words is True and self.language is None):
             return frozenset()
         return stop_word_list(self.language, None if self.stop_words is True else self.stop_words)
 
     def _stemmer_name(self) -> str | None:
-        if self.stem is False or (self.stem is True and self.language is None):
-            return None
         name = self.language if self.stem is True else self.stem
-        check_stemmer(str(name), named_by_language=self.stem is True)
-        return str(name)
+        if name:
+            expected = f"True, False or one of {', '.join(stemmer_names())}"
+            hint: Any = {"hint": "Set {stem=False} to keep words as they are."}
+            known = name in stemmer_names()
+            require(known, "TextAnalysis", "stem", expected, name, **hint, settings=("stem=False",))
+        return name or None
+
+
+def _name_of(function: Any) -> str:
+    """The name that a function is saved by, which is never looked up."""
+    named = function if hasattr(function, "__qualname__") else type(function)
+    return function if isinstance(function, str) else f"{named.__module__}:{named.__qualname__}"
+
+
+def without_links(text: str) -> str:
+    """Put spaces in the place of URLs, addresses and encoded data.
+
+    The signs of each are looked for first, which takes next to no time where there are none.
+
+    >>> without_links("Write to ann@sea.org, or see https://sea.org/ships?id=7 for more")
+    'Write to            , or see                            for more'
+    """
+    if "@" in text:
+        text = _blanked(text, _ADDRESS)
+    if "www." in text or (":" in text and ("://" in text or ";base64," in text)):
+        text = _blanked(text, _URL)
+    if ("\n" in text and _ENCODED_LINE.search(text)) or (
+        " " not in text[:ENCODED] and _ENCODED.match(text)
+    ):
+        text = _ENCODED.sub(_blank_data, _UUENCODED.sub(_blank_data, text))
+    return text
+
+
+def _blanked(text: str, pattern: re.Pattern[str]) -> str:
+    """Put spaces in the place of what a pattern finds and of the name that it follows."""
+    parts, end = list[str](), 0
+    for match in pattern.finditer(text):
+        before = text[end : match.start()].rstrip(_NAME)
+        parts += before, " " * (match.end() - end - len(before))
+        end = match.end()
+    return "".join((*parts, text[end:]))
+
+
+def _blank_data(match: re.Match[str]) -> str:
+    """Encoded data have letters of both cases, digits and signs in turns; words go on for longer.
+
+    So do paths and names of identifiers, in which small letters follow a capital one.
+    """
+    parts = _LETTERS.findall(match[0])
+    words = sum(map(len, parts)) >= LEAST_LETTERS * len(parts)
+    return match[0] if words else " " * len(match[0])
 
 
 def pair_term(first: str, second: str) -> str:
@@ -472,30 +550,19 @@ class _TermTable(dict[str, str | None]):
         return term
 
     def _decide(self, word: str) -> str | None:
+        how = self._analysis
         if word in self._dropped:
             return None
         if not word.isascii() and (emoji := emoji_term(word)):
             return emoji
-        if len(word) < self._analysis.min_letters and not is_spaceless(word):
-            return None
-        if not (self._analysis.numbers or any(map(str.isalpha, word))):
+        short = len(word) < how.min_letters and not is_spaceless(word)
+        number = not (how.numbers or any(map(str.isalpha, word)))
+        if short or number or not (how.links or _HASH.fullmatch(word) is None):
             return None
         return self._stem(word) if self._stem else word
 
 
 _term_table = lru_cache(maxsize=8)(_TermTable)
-
-
-def _blocks(text: str) -> Iterator[str]:
-    """Cut a long text at white space, which no word contains."""
-    start = 0
-    while len(text) - start > BLOCK:
-        space = _SPACE.search(text, start + BLOCK)
-        if space is None:
-            break
-        yield text[start : space.start()]
-        start = space.start()
-    yield text[start:] if start else text
 
 
 def _pieces(word: str) -> Iterator[str]:
@@ -527,15 +594,31 @@ def word_pattern() -> re.Pattern[str]:
     return re.compile(f"{EMOJI_PATTERN}|{_word_pattern().pattern}")
 
 
-_SPACE = re.compile(r"\s")
-_ASCII = {i: chr(i) if chr(i).isalnum() else " " for i in range(128)}
-_ASCII_LOWER = {i: char.lower() for i, char in _ASCII.items()}
+ENCODED = 40
+"""Characters without a space that may be encoded data."""
+LEAST_LETTERS = 2.75
+"""In a row, on average, among words without a space; encoded data have some two."""
+_ADDRESS = re.compile(r"@(?:[\w-]+\.)+[\w-]+")
+_NAME = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-%"
+"""What the name before the @ of an address is made of, or before the :// of a URL."""
+_ENCODED = re.compile(rf"[!-~]{{{ENCODED},}}")
+_UUENCODED = re.compile(r"\nM[ -`]{60}$", re.M)
+"""Lines of uuencode may have spaces; all but the last have 60 characters after the M."""
+_ENCODED_LINE = re.compile(rf"\n(?:[!-~]{{{ENCODED}}}|M[ -`]{{60}}$)", re.M)
+_LETTERS = re.compile("[A-Z]?[a-z]+|[A-Z]+")
+_HASH = re.compile(r"(?=.*[0-9])(?=.*[a-fA-F])(?:0x)?[0-9a-fA-F]{16,}")
+_BLOCK = re.compile(rf"(?s).{{{BLOCK}}}\S*|.+")
+_ASCII = bytes(i if chr(i).isalnum() else 32 for i in range(128)) + bytes(128)
+_ASCII_LOWER = _ASCII.lower()
+"""Of bytes: to translate strings takes as long again where they are short."""
 SPACELESS_SCRIPTS = (
     "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ede\u1000-\u109f\u1780-\u17dd\u3005-\u3007\u3041-\u30ff"
     "\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
 )
 """Ranges of Han, kana, Thai, Lao, Burmese and Khmer. Hangul has spaces."""
 _SPACELESS = re.compile(f"[{SPACELESS_SCRIPTS}]")
+_IN_URL = rf"""[^\s<>"{SPACELESS_SCRIPTS}\u3000-\u303f\uff00-\uffef]+"""
+_URL = re.compile(rf"(?:://|www\.|data:[\w/.+;=-]{{0,100}};base64,){_IN_URL}")
 _RARE = re.compile(f"[{SPACELESS_SCRIPTS}{EMOJI_SIGNS}]")
 _EMOJI_SIGN = re.compile(f"[{EMOJI_SIGNS}]")
 _SPACELESS_OR_NOT = re.compile(f"([{SPACELESS_SCRIPTS}]+)|[^{SPACELESS_SCRIPTS}]+")

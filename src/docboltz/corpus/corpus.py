@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, Self
 from zipfile import ZipFile
@@ -13,7 +14,7 @@ from scipy import sparse
 from scipy.sparse import csr_array, load_npz
 
 from docboltz.corpus.analysis import TextAnalysis
-from docboltz.corpus.stored import as_float32, folder_of
+from docboltz.corpus.disk import as_float32, file_of, index_type
 from docboltz.errors import (
     FractionalCountsWarning,
     InvalidCorpus,
@@ -85,76 +86,19 @@ MOST = 2**24
 """Float32 holds every whole number up to here."""
 
 
-COMPRESSED = ("csr", "csc", "bsr")
-
-
 def check_structure(X: Any, owner: str) -> None:
-    """Refuse a sparse matrix whose parts do not fit together.
-
-    SciPy believes them, and its compiled code, like torch's, reads and writes wherever they lead.
-    Anything else than a sparse matrix passes, and nothing is changed.
-    """
+    """Refuse a sparse matrix whose index arrays do not fit together, as SciPy finds it."""
     if not sparse.issparse(X):
         return
-    fault = None
     try:
-        if X.format in COMPRESSED:
-            fault = _fault_of_compressed(X)
-        elif X.format == "coo":
-            fault = _fault_of_coordinates(X)
-        elif X.format == "dia":
-            offsets, data = X.offsets, X.data
-            if data.ndim != 2 or offsets.shape != data.shape[:1] or offsets.dtype.kind != "i":
-                fault = "has other offsets than diagonals"
-        else:  # made of Python's lists and dicts, which SciPy reads with care
-            fault = _fault_of_compressed(X.tocsr())
+        # A shallow copy, as the check cuts what is behind the last entry.
+        compressed = copy(X) if X.format in ("csr", "csc") else X.tocsr()
+        compressed.check_format(full_check=True)
     except (AttributeError, TypeError, ValueError, IndexError, OverflowError) as error:
-        fault = f"cannot be read ({error})"
-    if fault is not None:
         raise InvalidCounts(
-            f"{owner} got a sparse matrix of shape {X.shape} that {fault}.",
+            f"{owner} got a sparse matrix of shape {X.shape} that cannot be read: {error}.",
             hint="Build it anew, as in scipy.sparse.csr_array((data, (rows, columns)), shape).",
-        )
-
-
-def _fault_of_compressed(X: Any) -> str | None:
-    indptr, indices, data = X.indptr, X.indices, X.data
-    lines, width = X.shape if X.format == "csr" else X.shape[::-1]
-    if X.format == "bsr":
-        (lines, width), (R, C) = X.shape, X.blocksize
-        if R < 1 or C < 1 or lines % R or width % C or data.shape[1:] != (R, C):
-            return "is not cut into its blocks"
-        lines, width = lines // R, width // C
-    elif data.ndim != 1:
-        return "has data that is not one-dimensional"
-    if not (_are_indices(indptr) and _are_indices(indices)):
-        return "has indices that are not whole numbers of 32 or 64 bits"
-    if len(indptr) != lines + 1 or indptr[0] != 0 or (indptr[1:] < indptr[:-1]).any():
-        return "has a broken indptr"
-    if len(indices) != len(data) or indptr[-1] > len(data):
-        return "has an indptr that leads beyond its data, or indices without data"
-    return _fault_of_indices(indices, width)
-
-
-def _fault_of_coordinates(X: Any) -> str | None:
-    if len(X.coords) != X.ndim or any(each.shape != X.data.shape for each in X.coords):
-        return "has other coordinates than data"
-    for each, size in zip(X.coords, X.shape, strict=True):
-        if not _are_indices(each):
-            return "has coordinates that are not whole numbers"
-        if (fault := _fault_of_indices(each, size)) is not None:
-            return fault
-    return None
-
-
-def _are_indices(array: Any) -> bool:
-    return bool(array.ndim == 1 and array.dtype in (np.int32, np.int64))
-
-
-def _fault_of_indices(indices: Any, size: int) -> str | None:
-    if len(indices) and not (indices.min() >= 0 and indices.max() < size):
-        return f"has indices outside 0 to {size - 1}"
-    return None
+        ) from error
 
 
 def check_counts(X: Any, owner: str) -> sparse.csr_array:
@@ -245,6 +189,8 @@ def load_matrix(path: StrPath) -> csr_array:
                 raise ValueError(f"it would take {size:,} bytes")
             stream.seek(0)
             matrix = load_npz(stream)  # which refuses pickles
+            if matrix.format not in ("csr", "csc", "coo"):  # others are not checked to the end
+                raise ValueError(f"the format {matrix.format} is not read")
             check_structure(matrix, "docboltz")
             return csr_array(matrix)
         except Exception as error:  # zipfile, zlib, NumPy and SciPy have a dozen kinds
@@ -298,7 +244,7 @@ class Corpus:
     @property
     def on_disk(self) -> bool:
         """Whether counts are read from a file."""
-        return folder_of(self.counts.data) is not None
+        return file_of(self.counts.data) is not None
 
     @property
     def n_empty(self) -> int:
@@ -339,7 +285,9 @@ class Corpus:
     def columns(self, index: ArrayLike) -> Corpus:
         """Pick words by number, in the order given; what is dropped counts as outside."""
         picked = np.arange(len(self.vocabulary))[np.asarray(index)]
-        counts = select_columns(self.counts, picked)
+        places = np.full(len(self.vocabulary), -1, np.int32)
+        places[picked] = np.arange(len(picked), dtype=np.int32)
+        counts = renumbered(self.counts, places, len(picked))
         dropped = int(self.counts.sum()) - int(counts.sum())
         words, forms = self.vocabulary.words, self.vocabulary.forms
         vocabulary = Vocabulary([words[i] for i in picked], [forms[i] for i in picked])
@@ -371,14 +319,12 @@ def by_frequency(totals: NDArray[np.int64], words: Sequence[str]) -> NDArray[np.
     return alphabetical[np.argsort(-totals[alphabetical], kind="stable")]
 
 
-def select_columns(counts: csr_array, picked: NDArray[np.int64]) -> csr_array:
-    """counts[:, picked] with sorted indices, in one pass over the entries."""
-    new_column = np.full(counts.shape[1], -1, np.int32)
-    new_column[picked] = np.arange(len(picked), dtype=np.int32)
-    columns = new_column[counts.indices]
+def renumbered(counts: csr_array, places: NDArray[np.int32], n_columns: int) -> csr_array:
+    """The counts with column j at places[j], where that is not −1; indices are sorted."""
+    columns = places[counts.indices]
     kept = columns >= 0
     starts = starts_of(kept)[counts.indptr]
-    shape = (counts.shape[0], len(picked))
+    shape = (counts.shape[0], n_columns)
     result = csr_array((counts.data[kept], columns[kept], starts), shape=shape)
     result.sort_indices()
     return result
@@ -398,8 +344,3 @@ def starts_of(sizes: NDArray[Any]) -> NDArray[Any]:
     """
     starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
     return starts.astype(index_type(int(starts[-1])), copy=False)
-
-
-def index_type(largest: int) -> type[np.int32] | type[np.int64]:
-    """The type of numbers up to the largest."""
-    return np.int32 if largest <= np.iinfo(np.int32).max else np.int64

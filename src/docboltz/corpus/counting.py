@@ -1,154 +1,293 @@
-"""One pass over a stream of documents → a Corpus.
+"""Texts → counts of words, and a vocabulary.
 
-Memory holds a few chunks of text, and counts, ids, labels and dates as far as they are few; else
-they are on disk. Vocabulary and counts depend neither on that nor on the number of processes.
+`TextCounter.count` counts a batch of texts: in this process, in a pool of processes or in tasks of
+a cluster. `Tally` merges what is known of the terms of several batches, and `Parts` holds counted
+documents, in memory or in files, until their vocabulary is known. So vocabulary and counts depend
+neither on batches nor on processes.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
 import weakref
-from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, vstack
 
-from docboltz.corpus.analysis import TextAnalysis
-from docboltz.corpus.chunks import ChunkCounter, ChunkCounts, cut
-from docboltz.corpus.corpus import Corpus, Vocabulary, by_frequency
-from docboltz.corpus.document import Document
-from docboltz.corpus.merging import About, Merged
-from docboltz.corpus.naming import named
-from docboltz.corpus.parts import PART, Parts, remove_parts
-from docboltz.corpus.reading import read_with_workers
-from docboltz.corpus.taken_ids import TakenIds
-from docboltz.corpus.workers import count_with_workers
-from docboltz.errors import InvalidCorpus, NoDocuments, is_number, is_whole, require
-from docboltz.storage import folder_above
+from docboltz.corpus.analysis import REMEMBERED, TextAnalysis, pair_term
+from docboltz.corpus.corpus import Corpus, Vocabulary, by_frequency, renumbered
+from docboltz.corpus.disk import BLOCK_ROWS, Column, Part, joined_on_disk, write_part
+from docboltz.errors import InvalidCorpus, is_number, is_whole, require
+from docboltz.processes import in_order, pool_of
+from docboltz.storage import digest
 
 if TYPE_CHECKING:
-    from docboltz.corpus.readers import Documents, Part  # which a question can do without
+    import pyarrow as pa
 
-CHUNK_CHARACTERS = 1 << 20
-CHUNK_DOCUMENTS = 10_000
-ALONE_CHARACTERS = 4 << 20
-"""Text that this process counts before it starts workers: starting them takes as long."""
-FEWEST_READERS = 3
-"""Processes with which workers read files themselves. Two are busy without: one reads, both count.
-"""
+    from docboltz.corpus.document import Document
+    from docboltz.corpus.reading import Documents
+
+BATCH_BYTES, BATCH_DOCUMENTS = 1 << 21, 50_000
+"""Texts that are counted at once."""
+ALONE_BYTES = 4 << 20
+"""Text that this process counts before it starts others: starting them takes as long."""
+AHEAD = 4
+"""Batches that wait for each process."""
+WORDS_AT_ONCE = 1 << 12
+"""Words held as strings before they become numbers: few enough for the processor's cache."""
 MEMORY_SHARE, MOST_HELD = 1 / 8, 1 << 28
-"""Of the machine's memory, what counts may take before they go to disk, and bytes at most: from
-there they are read as fast as long as nobody else needs the memory."""
+"""Of the machine's memory, what counts may take before they go to disk, and bytes at most."""
+ABOUT = ("id", "labels", "date")
+"""Columns of documents that a corpus has."""
+WHOLE_DOCUMENTS = ("id", "text", "labels", "date", "title", "columns")
+"""All columns of documents, in their order."""
+
+Integers = NDArray[np.int64]
 
 
-def count(
-    documents: Iterable[Document],
-    analysis: TextAnalysis | None = None,
-    *,
-    vocabulary: Vocabulary | None = None,
-    min_df: int | float = 1,
-    max_df: int | float = 1.0,
-    max_words: int | None = None,
-    n_jobs: int = -1,
-    on_document: Callable[[Document], None] | None = None,
-    progress: Callable[[int], None] | None = None,
-    folder: Path | None = None,
-    run: str = "",
-    memory: float | None = None,
-) -> Corpus:
-    """Count the words of a stream of documents.
+class Terms(NamedTuple):
+    """What is known of the terms of some texts: how frequent they are, and how they are spelled."""
 
-    Words in fewer than `min_df` or more than `max_df` documents are dropped (whole numbers count
-    documents, fractions are shares of them, as in scikit-learn), then all but the `max_words` most
-    frequent. With a `vocabulary` its columns are taken as they are, and the other words are only
-    counted, in `Corpus.n_outside`. `n_jobs` processes analyse text, this one among them; -1 means
-    one for each core. Little text starts none. Of several large tables each is read by one of
-    `n_jobs` others, and this process puts together what they find. `on_document` sees every
-    document as it passes, in order, and `progress` how many have been counted.
+    terms: Sequence[str]
+    df: Integers
+    """Number of texts that have each term."""
+    totals: Integers
+    """How often each term occurs."""
+    words: Sequence[str]
+    """Every word that was met."""
+    word_terms: Integers
+    """The number of each word's term."""
+    word_counts: Integers
+    """How often each word occurs."""
 
-    Of counts more than `memory` bytes are on disk, in parts, and the corpus is read from there: by
-    default a share of the machine's memory. Parts are written to `folder`, for the caller to remove
-    with `remove_parts` when the corpus is no longer needed, or to a temporary folder. `run` tells
-    one count from others: what is read, and how. A count that was interrupted goes on after the
-    last part in the folder that has the same; documents before it are only read.
 
-    >>> corpus = count([Document("1", "Ships at sea, ships in port.", ())])
-    >>> corpus.vocabulary.words, corpus.counts.toarray().tolist()
-    (('ship', 'port', 'sea'), [[2, 1, 1]])
+NO_TERMS = Terms((), *(np.empty(0, np.int64),) * 2, (), *(np.empty(0, np.int64),) * 2)
+
+
+class Counts(NamedTuple):
+    """Counts of some texts."""
+
+    matrix: csr_array
+    """How often each text has each term: (texts, terms), or (texts, K) with a given vocabulary."""
+    terms: Terms
+    """The terms of the columns; `NO_TERMS` with a given vocabulary."""
+    n_outside: int
+    """Words that a given vocabulary lacks."""
+
+
+class TextCounter:
+    """Counts texts by an analysis, over the terms that it meets or over a vocabulary.
+
+    >>> counts = TextCounter(TextAnalysis()).count(["Ships at sea", "A ship"])
+    >>> counts.terms.terms, counts.matrix.toarray().tolist(), counts.terms.words
+    (['ship', 'sea'], [[1, 1], [1, 0]], ['ships', 'sea', 'ship'])
     """
-    analysis = analysis or TextAnalysis()
-    check_limits(min_df, max_df, max_words)
-    ok = is_whole(n_jobs) and (n_jobs == -1 or n_jobs >= 1)
-    require(ok, "count", "n_jobs", "-1 or at least 1", n_jobs)
-    n_processes = (os.cpu_count() or 1) if n_jobs == -1 else n_jobs
-    with ExitStack() as while_counting, ExitStack() as if_nothing_comes_of_it:
-        about = About()
 
-        def open_parts() -> Parts:
-            if folder is None:
-                place = mkdtemp(prefix="docboltz-counts-")
-                if_nothing_comes_of_it.callback(shutil.rmtree, place, ignore_errors=True)
-                return Parts(Path(place), "")
-            folder.mkdir(parents=True, exist_ok=True)
-            while_counting.enter_context(PART.locked(folder))
-            if not run:  # nobody could go on
-                if_nothing_comes_of_it.callback(remove_parts, folder)
-            return Parts(folder, run)
+    def __init__(self, analysis: TextAnalysis, vocabulary: Vocabulary | None = None) -> None:
+        self._analysis, self._vocabulary = analysis, vocabulary
+        self._known = _KnownWords(analysis, vocabulary)
 
-        merged = Merged(vocabulary, about, memory_for_counts(memory), open_parts)
-        if folder is not None and folder.is_dir() and len(done := open_parts()):
-            merged.take_up(done)
-        passing = _Passing(about, merged.n_documents, on_document)
-        counter = ChunkCounter(analysis, vocabulary)
-        stream: Any = documents
-        if hasattr(documents, "tables") and (tables := _for_workers(stream, n_processes)):
-            place = None if folder is None else folder_above(folder)
-            counted = _read_by_workers(stream, tables, passing, counter, n_processes, place)
+    def count(self, texts: Sequence[str]) -> Counts:
+        """Count the words of texts."""
+        words, rows = self._numbered(texts)
+        if self._analysis.ngrams == 2:
+            words, rows = self._with_pairs(words, rows)
+        columns = np.fromiter(self._known.columns, np.int64, len(self._known.columns))[words]
+        if self._vocabulary is None:
+            used, often = _tally(words)
+            own = np.array([self._known.columns[i] for i in used.tolist()], np.int64)
+            met, word_terms = np.unique(own, return_inverse=True)
+            matrix = _matrix(rows, np.searchsorted(met, columns), (len(texts), len(met)))
+            names = list(self._known.new_terms)
+            terms = Terms(
+                [names[i] for i in met.tolist()],
+                np.bincount(matrix.indices, minlength=len(met)),
+                np.bincount(word_terms, often, len(met)).astype(np.int64),
+                [self._known.words[i] for i in used.tolist()],
+                word_terms,
+                often,
+            )
+            found = Counts(matrix, terms, 0)
         else:
-            counted = _counted(chunks_of(passing.texts(documents)), counter, n_processes)
-        # Closed whatever happens, Ctrl-C included: workers end before the error is seen.
-        with closing(counted) as chunks:
-            for chunk in chunks:
-                merged.add(chunk)
-                if progress:
-                    progress(merged.n_documents)
-        if not merged.n_documents:
-            raise NoDocuments("There are no documents to count.")
-        found = merged.finish()
-        n_outside = found.n_outside
-        if vocabulary is not None:
-            counts = found.counts(None)
+            inside = columns >= 0
+            shape = len(texts), len(self._vocabulary)
+            matrix = _matrix(rows[inside], columns[inside], shape)
+            found = Counts(matrix, NO_TERMS, len(columns) - int(np.count_nonzero(inside)))
+        if len(self._known) > REMEMBERED:  # a process that never stops must not grow forever
+            self._known = _KnownWords(self._analysis, self._vocabulary)
+        return found
+
+    def _numbered(self, texts: Sequence[str]) -> tuple[Integers, Integers]:
+        """The number of every counted word of the texts, and the text that it is in."""
+        arrays, waiting, n, lengths = [np.empty(0, np.int64)], list[list[str]](), 0, list[int]()
+
+        def look_up() -> None:
+            numbers = map(self._known.__getitem__, chain.from_iterable(waiting))
+            arrays.append(np.fromiter(numbers, np.int64, n))
+
+        for text in texts:
+            length = 0
+            for words in self._analysis.words(text):
+                waiting.append(words)
+                length += len(words)
+                n += len(words)
+                if n > WORDS_AT_ONCE:
+                    look_up()
+                    waiting, n = [], 0
+            lengths.append(length)
+        look_up()
+        numbers = np.concatenate(arrays)
+        counted = numbers >= 0
+        return numbers[counted], np.repeat(np.arange(len(texts)), lengths)[counted]
+
+    def _with_pairs(self, words: Integers, rows: Integers) -> tuple[Integers, Integers]:
+        """Add the pairs of neighbours among the counted words of each text."""
+        together = rows[1:] == rows[:-1]
+        pairs = (words[:-1][together] << 32) | words[1:][together]
+        distinct, places = np.unique(pairs, return_inverse=True)
+        numbers = np.fromiter(map(self._known.pair, distinct.tolist()), np.int64, len(distinct))
+        return np.append(words, numbers[places]), np.append(rows, rows[1:][together])
+
+
+def _matrix(rows: Integers, columns: Integers, shape: tuple[int, int]) -> csr_array:
+    """How often each (row, column) occurs, by one sort of pairs packed into 64 bits."""
+    keys = (rows << 32) | columns
+    keys.sort()
+    first = np.flatnonzero(np.diff(keys, prepend=-1))
+    values = np.diff(first, append=len(keys)).astype(np.int32)
+    keys = keys[first]
+    starts = np.searchsorted(keys, np.arange(shape[0] + 1) << 32).astype(np.int32)
+    matrix = csr_array((values, (keys & 0xFFFFFFFF).astype(np.int32), starts), shape=shape)
+    matrix.has_sorted_indices = matrix.has_canonical_format = True
+    return matrix
+
+
+class _KnownWords(dict[str, int]):
+    """word ↦ its number, −1 if it is not counted. Filled as words are met."""
+
+    def __init__(self, analysis: TextAnalysis, vocabulary: Vocabulary | None) -> None:
+        super().__init__()
+        self._term_of, self._vocabulary = analysis.term_of(), vocabulary
+        self.new_terms: dict[str, int] = {}
+        """The column of each term that was met, if there is no vocabulary."""
+        self.words: list[str] = []
+        self.columns: list[int] = []
+        """The column of each word's term; −1 if the vocabulary lacks it."""
+        self._terms: list[str] = []
+
+    def __missing__(self, word: str) -> int:
+        term = self._term_of(word)
+        number = self[word] = -1 if term is None else self._add(word, term)
+        return number
+
+    def pair(self, key: int) -> int:
+        """The number of two neighbours, whose numbers are the halves of the key."""
+        a, b = key >> 32, key & 0xFFFFFFFF
+        word = f"{self.words[a]} {self.words[b]}"  # no word has a space
+        if (number := self.get(word)) is None:
+            number = self[word] = self._add(word, pair_term(self._terms[a], self._terms[b]))
+        return number
+
+    def _add(self, word: str, term: str) -> int:
+        if self._vocabulary is None:
+            column: int | None = self.new_terms.setdefault(term, len(self.new_terms))
         else:
-            facts = found.terms, found.df, found.totals, found.n_documents
-            columns = select_terms(*facts, min_df, max_df, max_words)
-            counts = found.counts(columns)
-            n_outside = int(found.totals.sum() - found.totals[columns].sum())
-            terms = [found.terms[column] for column in columns]
-            vocabulary = Vocabulary(terms, found.forms(columns))
-        ids, labels, dates = found.about()
-        corpus = Corpus(counts, ids, labels, vocabulary, analysis, n_outside, dates)
-        left = if_nothing_comes_of_it.pop_all()
-        if folder is None and merged.parts is not None:
-            weakref.finalize(counts, left.close)
-        return corpus
+            column = self._vocabulary.column(term)
+        self.words.append(word)
+        self.columns.append(-1 if column is None else column)
+        self._terms.append(term)
+        return len(self.words) - 1
 
 
-def memory_for_counts(given: float | None) -> float:
-    """Bytes of counts that are held before they go to disk: what is given, or a share of memory."""
-    if given is not None:
-        return given
-    try:
-        there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError):  # Windows
-        return MOST_HELD
-    return min(MOST_HELD, MEMORY_SHARE * there)
+def _tally(numbers: Integers) -> tuple[Integers, Integers]:
+    """The distinct numbers and how often each occurs."""
+    if not len(numbers) or numbers.max() < 8 * len(numbers):
+        often = np.bincount(numbers)
+        used = np.flatnonzero(often)
+        return used, often[used]
+    return np.unique(numbers, return_counts=True)
+
+
+class Tally:
+    """Merges what is known of terms, batch by batch."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._words: dict[str, int] = {}
+        self._arrays = [np.empty(0, np.int64) for _ in range(4)]
+
+    def add(self, found: Terms) -> Integers:
+        """Add terms; give the number of each of them here."""
+        numbers, words = _numbered(self._numbers, found.terms), _numbered(self._words, found.words)
+        sizes = len(self._numbers), len(self._numbers), len(self._words), len(self._words)
+        pairs = zip(self._arrays, sizes, strict=True)
+        self._arrays = [np.append(a, np.zeros(size - len(a), np.int64)) for a, size in pairs]
+        df, totals, word_terms, word_counts = self._arrays
+        df[numbers] += found.df
+        totals[numbers] += found.totals
+        word_terms[words] = numbers[found.word_terms]  # a word has one term
+        word_counts[words] += found.word_counts
+        return numbers
+
+    @property
+    def terms(self) -> Terms:
+        """What was added, in the order of the numbers."""
+        df, totals, word_terms, word_counts = self._arrays
+        words = list(self._words)
+        return Terms(list(self._numbers), df, totals, words, word_terms, word_counts)
+
+
+def _numbered(known: dict[str, int], strings: Sequence[str]) -> Integers:
+    """The number of each string; new ones get the next."""
+    return np.fromiter((known.setdefault(s, len(known)) for s in strings), np.int64, len(strings))
+
+
+def select_vocabulary(
+    found: Terms, n_texts: int, min_df: int | float, max_df: int | float, max_words: int | None
+) -> Vocabulary:
+    """The terms in enough texts and not in too many, by falling frequency and then by alphabet.
+
+    Each is shown as its commonest spelling, the first of equals.
+    """
+    if not len(found.df):
+        raise InvalidCorpus(
+            f"None of the {n_texts} documents has a word left: they are empty, or hold only stop "
+            "words, short words or numbers.",
+            hint="Check the text column ({text}) and the {language}.",
+            settings=("text", "language"),
+        )
+    low = min_df if is_whole(min_df) else min_df * n_texts
+    high = max_df if is_whole(max_df) else max_df * n_texts
+    if low > n_texts:
+        raise InvalidCorpus(
+            f"No word can be in {low:,} documents: there are {n_texts:,}.",
+            hint="Lower {min_df}; 2 is a good start.",
+            settings=("min_df",),
+        )
+    kept = np.flatnonzero((found.df >= low) & (found.df <= high))
+    if not len(kept):
+        raise InvalidCorpus(
+            f"No word is in at least {low:g} and at most {high:g} of the {n_texts} documents.",
+            hint=f"Lower {{min_df}} (got {min_df}) or raise {{max_df}} (got {max_df}).",
+            settings=("min_df", "max_df"),
+        )
+    order = by_frequency(found.totals[kept], [found.terms[i] for i in kept.tolist()])
+    most = np.zeros(len(found.df), np.int64)
+    np.maximum.at(most, found.word_terms, found.word_counts)
+    forms: dict[int, str] = {}
+    for i in np.flatnonzero(found.word_counts == most[found.word_terms]).tolist():
+        term, word = int(found.word_terms[i]), found.words[i]
+        forms[term] = min(word, forms.get(term, word))
+    columns = kept[order[:max_words]].tolist()
+    return Vocabulary([found.terms[i] for i in columns], [forms[i] for i in columns])
 
 
 def check_limits(min_df: Any, max_df: Any, max_words: Any) -> None:
@@ -160,122 +299,308 @@ def check_limits(min_df: Any, max_df: Any, max_words: Any) -> None:
     require(ok, "count", "max_words", "None or at least 1", max_words)
 
 
-def chunks_of(texts: Iterable[str]) -> Iterator[list[str]]:
-    """Texts, as many at a time as are counted at once."""
-    return cut(texts, len, CHUNK_CHARACTERS, CHUNK_DOCUMENTS)
+# ---- streams ----
+
+_counter: TextCounter
 
 
-class _Passing:
-    """Documents on their way from the reader to the counts."""
+def _prepare(analysis: TextAnalysis, vocabulary: Vocabulary | None) -> None:
+    """What another process does before it counts."""
+    global _counter
+    _counter = TextCounter(analysis, vocabulary)
+
+
+def _count_there(texts: list[str]) -> Counts:
+    return _counter.count(texts)
+
+
+def count_batches(
+    batches: Iterable[pa.RecordBatch],
+    analysis: TextAnalysis,
+    vocabulary: Vocabulary | None = None,
+    n_jobs: int = -1,
+) -> Generator[tuple[pa.RecordBatch, Counts]]:
+    """Batches of documents with their counts, in order, counted by `n_jobs` processes.
+
+    -1 stands for one for each core. Little text starts none.
+    """
+    ok = is_whole(n_jobs) and (n_jobs == -1 or n_jobs >= 1)
+    require(ok, "count", "n_jobs", "-1 or at least 1", n_jobs)
+    n = (os.cpu_count() or 1) if n_jobs == -1 else n_jobs
+    cut = ((batch, batch.column("text").to_pylist()) for batch in _cut(batches))
+    counter, done = TextCounter(analysis, vocabulary), 0
+    for batch, texts in cut:
+        yield batch, counter.count(texts)
+        done += batch.column("text").nbytes
+        if n > 1 and done >= ALONE_BYTES:
+            break
+    ahead = next(cut, None)
+    if ahead is not None:
+        with pool_of(n, _prepare, analysis.resolved(), vocabulary) as pool:
+            yield from in_order(pool, _count_there, chain([ahead], cut), AHEAD * n)
+
+
+def _cut(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Batches of the size that is counted at once."""
+    for batch in batches:
+        texts = max(1, batch.column("text").nbytes)
+        step = max(1, min(BATCH_DOCUMENTS, BATCH_BYTES * batch.num_rows // texts))
+        for begin in range(0, batch.num_rows, step):
+            yield batch.slice(begin, step)
+
+
+def count(
+    documents: Documents | Iterable[str] | Iterable[Document],
+    analysis: TextAnalysis | Callable[[str], Iterable[str]] | None = None,
+    *,
+    vocabulary: Vocabulary | None = None,
+    min_df: int | float = 1,
+    max_df: int | float = 1.0,
+    max_words: int | None = None,
+    n_jobs: int = -1,
+    progress: Callable[[int], None] | None = None,
+    memory: float | None = None,
+) -> Corpus:
+    """Count the words of documents.
+
+    Words in fewer than `min_df` or more than `max_df` documents are dropped (whole numbers count
+    documents, fractions are shares of them, as in scikit-learn), then all but the `max_words` most
+    frequent. With a `vocabulary` its columns are taken as they are, and other words are counted in
+    `Corpus.n_outside` only. `progress` is told how many documents were counted.
+
+    Counts of more than `memory` bytes, by default a share of the machine's memory, are on disk, in
+    a temporary folder that is removed with the corpus.
+
+    >>> corpus = count(["Ships at sea, ships in port."])
+    >>> corpus.vocabulary.words, corpus.counts.toarray().tolist()
+    (('ship', 'port', 'sea'), [[2, 1, 1]])
+    """
+    from docboltz.corpus.reading import as_documents
+
+    analysis = TextAnalysis.of(analysis, "count")
+    limits = min_df, max_df, max_words
+    check_limits(*limits)
+    stream = as_documents(documents, "count")
+    parts = Parts(vocabulary, memory=memory)
+    with ExitStack() as if_it_fails:
+        if_it_fails.callback(parts.remove)
+        parts.count(stream, analysis, n_jobs=n_jobs, kept=ABOUT, progress=progress)
+        corpus = parts.corpus(analysis, limits, stream.unique_ids)
+        weakref.finalize(corpus.counts, if_it_fails.pop_all().close)
+    return corpus
+
+
+class Parts:
+    """Counted documents, with what is kept of them: in files and, behind these, in memory.
+
+    Files of a folder that have the same `stamp` hold the first documents of the same collection,
+    from a count that was interrupted.
+    """
 
     def __init__(
-        self, about: About, n_counted: int, on_document: Callable[[Document], None] | None
+        self,
+        vocabulary: Vocabulary | None = None,
+        folder: Path | None = None,
+        stamp: str = "",
+        *,
+        name: str = "part",
+        memory: float | None = None,
     ) -> None:
-        self.n_counted = n_counted
-        """Documents still to come that were counted before: they are only looked at."""
-        self._about, self._on_document = about, on_document
+        """Documents are written when they take more than `memory` bytes.
 
-    def texts(self, documents: Iterable[Document]) -> Iterator[str]:
-        """The texts to count; what else is known of them is kept."""
-        for document in documents:
-            if self._on_document:
-                self._on_document(document)
-            if self.n_counted:
-                self.n_counted -= 1
-            else:
-                self._about.add(document)
-                yield document.text
+        To `folder`, or else to a temporary one, in files of that name and a number.
+        """
+        self.vocabulary, self.folder = vocabulary, folder
+        self._stamp, self._name = stamp, name
+        self._memory = memory_for_counts() if memory is None else memory
+        self.files: list[Part] = []
+        while stamp and folder is not None and (found := Part.find(self._next_file(), stamp)):
+            self.files.append(found)
+        self._forget()
+
+    def _forget(self) -> None:
+        """Begin with nothing in memory."""
+        self._tally, self._held, self._n_outside = Tally(), 0, 0
+        self._batches: list[pa.RecordBatch] = []
+        self._counts: list[csr_array] = []
+
+    def _next_file(self) -> Path:
+        return Path(self.folder or "", f"{self._name}-{len(self.files):06d}.arrow")
+
+    def count(
+        self,
+        stream: Documents,
+        analysis: TextAnalysis,
+        *,
+        n_jobs: int = -1,
+        kept: Sequence[str],
+        see: Callable[[pa.RecordBatch], None] | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> None:
+        """Count the documents of a stream that come after those in the files.
+
+        Columns that are `kept` are kept; `see` is shown every batch.
+        """
+        n = sum(len(part) for part in self.files)
+        batches = _after(stream.batches(numbered=False), n, see)
+        # Closed whatever happens, Ctrl-C included: processes end before the error is seen.
+        with closing(count_batches(batches, analysis, self.vocabulary, n_jobs)) as counted:
+            for batch, counts in counted:
+                self.add(batch.select(kept), counts)
+                n += batch.num_rows
+                if progress is not None:
+                    progress(n)
+
+    def add(self, documents: pa.RecordBatch, counts: Counts) -> None:
+        """Add documents with their counts."""
+        matrix = counts.matrix
+        if self.vocabulary is None:
+            matrix.indices = self._tally.add(counts.terms).astype(np.int32)[matrix.indices]
+        self._batches.append(documents)
+        self._counts.append(matrix)
+        self._n_outside += counts.n_outside
+        self._held += 8 * matrix.nnz + documents.nbytes
+        if self._held > self._memory:
+            self.write()
+
+    def write(self) -> None:
+        """Write what is in memory to a file."""
+        if not self._batches:
+            return
+        self.folder = self.folder or Path(mkdtemp(prefix="docboltz-counts-"))
+        self.folder.mkdir(parents=True, exist_ok=True)
+        about = self._tally.terms._asdict() | {"n_outside": self._n_outside}
+        file = self._next_file()
+        write_part(file, self._stamp, zip(self._batches, self._counts, strict=True), about)
+        self.files.append(Part(file))
+        self._forget()
+
+    def corpus(
+        self,
+        analysis: TextAnalysis,
+        limits: tuple[Any, Any, Any],
+        unique_ids: Callable[[pa.ChunkedArray], pa.ChunkedArray],
+    ) -> Corpus:
+        """All documents, over the words that are kept; on disk, if there are files."""
+        import pyarrow as pa
+
+        if self.files:
+            self.write()
+        tables = [part.table(ABOUT) for part in self.files]
+        tables += [pa.Table.from_batches([batch.select(ABOUT)]) for batch in self._batches]
+        about = pa.concat_tables(tables)
+        known = [_terms_of(part) for part in self.files] or [self._tally.terms]
+        vocabulary = self.vocabulary
+        if vocabulary is None:
+            tally = Tally()
+            for terms in known:
+                tally.add(terms)
+            vocabulary = select_vocabulary(tally.terms, len(about), *limits)
+        matrices = [part.matrices(len(vocabulary)) for part in self.files] or [iter(self._counts)]
+        blocks = self._over(vocabulary, zip(known, matrices, strict=True))
+        if self.files:
+            size = len(about), len(vocabulary), sum(part.nnz for part in self.files)
+            counts = joined_on_disk(blocks, *size, self.files[0].path.parent)
+        else:
+            counts = vstack([*blocks], "csr")
+        n_outside = sum((part.known["n_outside"] for part in self.files), self._n_outside)
+        if self.vocabulary is None:
+            n_words = sum(int(terms.totals.sum()) for terms in known)
+            n_outside = n_words - int(counts.data.sum(dtype=np.int64))
+        arrays = unique_ids(_numbered_ids(about["id"])), about["labels"], about["date"]
+        columns = map(Column, arrays)
+        few = len(about) <= BLOCK_ROWS
+        ids, labels, dates = map(tuple[Any, ...], columns) if few else columns
+        return Corpus(counts, ids, labels, vocabulary, analysis, n_outside, dates)
+
+    def _over(
+        self, vocabulary: Vocabulary, parts: Iterable[tuple[Terms, Iterable[csr_array]]]
+    ) -> Iterator[csr_array]:
+        """The counts over a vocabulary, block by block: (texts, K)."""
+        for terms, matrices in parts:
+            columns = (vocabulary.column(term) for term in terms.terms)
+            places = np.array([-1 if column is None else column for column in columns], np.int32)
+            for matrix in matrices:
+                fixed = self.vocabulary is not None
+                yield matrix if fixed else renumbered(matrix, places, len(vocabulary))
+
+    def documents(self, ids: Iterable[str]) -> Iterator[Document]:
+        """The documents, with their final ids; all columns have to be kept for that."""
+        from docboltz.corpus.reading import documents_of
+
+        batches = chain(*(part.batches() for part in self.files), self._batches)
+        whole = (batch.select(WHOLE_DOCUMENTS) for batch in batches)
+        found = chain.from_iterable(map(documents_of, whole))
+        return (replace(document, id=id) for document, id in zip(found, ids, strict=True))
+
+    @property
+    def bytes(self) -> int:
+        """What is kept of the documents takes so many bytes."""
+        return self._held + sum(part.path.stat().st_size for part in self.files)
+
+    def remove(self) -> None:
+        """Remove the files, and their folder if nothing else is in it."""
+        if self.folder is not None:
+            remove_parts(self.folder)
 
 
-def _counted(
-    chunks: Iterator[list[str]], counter: ChunkCounter, n_processes: int
-) -> Generator[ChunkCounts, None, None]:
-    """Count the first chunks here; for what follows get help if there is more than one core."""
-    size = 0
-    for chunk in chunks:
-        yield counter.count(chunk)
-        size += sum(map(len, chunk))
-        if n_processes > 1 and size >= ALONE_CHARACTERS:
-            break
-    ahead = next(chunks, None)
-    if ahead is not None:
-        yield from count_with_workers(chain([ahead], chunks), counter, n_processes - 1)
+def stamp_of(
+    documents: Documents, analysis: TextAnalysis, vocabulary: Vocabulary | None = None
+) -> str:
+    """What tells one count from others; "" where that cannot be known: a function may change."""
+    from docboltz import __version__
+
+    files = None if analysis.function is not None else documents.identity()
+    words = None if vocabulary is None else list(vocabulary)
+    return "" if files is None else digest([files, analysis.to_dict(), words, __version__])
 
 
-def _for_workers(documents: Documents, n_processes: int) -> list[Part]:
-    """The files of a collection if workers should read them: several, large, and not too unequal.
+def _terms_of(part: Part) -> Terms:
+    """What is known of the terms of a part."""
+    found = {name: part.known[name] for name in Terms._fields}
+    numbers = {name: np.array(found[name], np.int64) for name in found.keys() - {"terms", "words"}}
+    return Terms(**(found | numbers))
 
-    Of a few large files, one process reads while all count; that keeps more of them busy.
-    """
-    if n_processes < FEWEST_READERS:
-        return []
-    tables = documents.tables()
-    places = [source.location for table in tables for source in table.sources]
+
+def _after(
+    batches: Iterable[pa.RecordBatch], n: int, see: Callable[[pa.RecordBatch], None] | None
+) -> Iterator[pa.RecordBatch]:
+    """The batches after the first n documents; all of them are shown."""
+    for batch in batches:
+        if see is not None:
+            see(batch)
+        if n < batch.num_rows:
+            yield batch.slice(n)
+        n = max(0, n - batch.num_rows)
+
+
+def _numbered_ids(ids: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Ids, with the number of the row where there is none."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    chunks, row = list[Any](), 0
+    for chunk in ids.chunks:
+        numbers = pa.array(np.arange(row, row + len(chunk)))
+        chunks.append(pc.coalesce(chunk, numbers.cast(pa.string())) if chunk.null_count else chunk)
+        row += len(chunk)
+    return pa.chunked_array(chunks, pa.string())
+
+
+def memory_for_counts() -> float:
+    """Bytes of counts that are held before they go to disk: a share of the machine's memory."""
     try:
-        sizes = [None if place is None else place.size() for place in places]
-    except OSError:  # whoever reads the file says it better
-        return []
-    known = [size for size in sizes if size is not None]
-    if len(known) < max(2, len(tables)) or sum(known) < ALONE_CHARACTERS:
-        return []
-    return tables if 2 * sum(known) >= n_processes * max(known) else []
+        there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError):  # Windows
+        return MOST_HELD
+    return min(MOST_HELD, MEMORY_SHARE * there)
 
 
-def _read_by_workers(
-    documents: Documents,
-    tables: list[Part],
-    passing: _Passing,
-    counter: ChunkCounter,
-    n_processes: int,
-    place: Path | None,
-) -> Generator[ChunkCounts, None, None]:
-    """Count files that workers read; ids are made to differ here, where all of them come by."""
-    report, taken = documents.begin(), TakenIds()
-    left = iter(tables)
-    # What was counted before is only read: no work for others. They begin with the next file.
-    while passing.n_counted and (table := next(left, None)):
-        for chunk in chunks_of(passing.texts(named(table.documents.rows(report), taken, report))):
-            yield counter.count(chunk)
-    limits = CHUNK_CHARACTERS, CHUNK_DOCUMENTS
-    n_workers = min(n_processes, len(tables))
-    for rows, counts in read_with_workers(left, counter, n_workers, report, limits, place):
-        deque(passing.texts(named(rows, taken, report)), maxlen=0)
-        yield counts
-    documents.require_some(report)
-
-
-def select_terms(
-    terms: Sequence[str],
-    df: NDArray[np.int64],
-    totals: NDArray[np.int64],
-    n_documents: int,
-    min_df: int | float,
-    max_df: int | float,
-    max_words: int | None,
-) -> NDArray[np.int64]:
-    """The terms to keep, by falling frequency: `df` documents have each, `totals` times in all."""
-    if not len(terms):
-        raise InvalidCorpus(
-            f"None of the {n_documents} documents has a word left: they are empty, or "
-            "hold only stop words, short words or numbers.",
-            hint="Check the text column ({text}) and the {language}.",
-            settings=("text", "language"),
-        )
-    low = min_df if is_whole(min_df) else min_df * n_documents
-    high = max_df if is_whole(max_df) else max_df * n_documents
-    if low > n_documents:
-        raise InvalidCorpus(
-            f"No word can be in {low:,} documents: there are {n_documents:,}.",
-            hint="Lower {min_df}; 2 is a good start.",
-            settings=("min_df",),
-        )
-    kept = (df >= low) & (df <= high)
-    if not kept.any():
-        raise InvalidCorpus(
-            f"No word is in at least {low:g} and at most {high:g} of the {n_documents} documents.",
-            hint=f"Lower {{min_df}} (got {min_df}) or raise {{max_df}} (got {max_df}).",
-            settings=("min_df", "max_df"),
-        )
-    columns = np.flatnonzero(kept)
-    order = by_frequency(totals[columns], [terms[int(c)] for c in columns])
-    return columns[order[:max_words]]
+def remove_parts(folder: Path) -> None:
+    """Remove what is left of a count, and the folder if nothing else is in it."""
+    if folder.is_dir():
+        for pattern in ("part-*.arrow", ".part-*.arrow", "joined-*"):
+            for file in folder.glob(pattern):
+                file.unlink(missing_ok=True)
+        if not any(folder.iterdir()):
+            folder.rmdir()

@@ -1,30 +1,21 @@
-"""Where the words that count as a term stand in a text.
-
-A search shows ten texts of two thousand characters with the words that were asked for, so cutting
-them is most of its work. Wherever a text's words stand in the same places before and after it is
-cut, that is left to a few C calls, and what is known of texts that were met before is kept.
-"""
+"""Where the words that count as a term stand in a text, to mark them in what a search finds."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from dataclasses import replace
 from functools import lru_cache
 
-from docboltz.corpus.analysis import REMEMBERED, TextAnalysis, word_pattern
+from docboltz.corpus.analysis import TextAnalysis, is_spaceless, without_links, word_pattern
 
 Span = tuple[int, int]
 """Begin and end of a piece of a text."""
 
-Words = dict[str, dict[str, None]]
-"""The words that count as a term, as far as they were met: in the order of the keys."""
-KEPT_TEXTS = 8192
-"""In memory, of those that were met last: the same ones are hits again and again."""
-LONGEST_KEPT = 10_000
-"""Characters of a text that is kept."""
-MOST_TERMS = 200
-
-_RUNS = re.compile(r"\S+")
+KEPT_WORDS = 1 << 17
+"""Whose terms are remembered."""
+_ASCII_WORD = re.compile("[A-Za-z0-9]+")
+_RUN = re.compile(r"\S+")
+_WITHIN_SIGNS = re.compile(r"[^\W_](?:\S*[^\W_])?")
 
 
 class PlaceFinder:
@@ -36,65 +27,37 @@ class PlaceFinder:
 
     def __init__(self, analysis: TextAnalysis) -> None:
         """By that analysis."""
-        self._analysis = analysis
-        self._term_of = analysis.term_of()
-        self._words: Words = {}
-        self._n_words = 0
-        self._met = lru_cache(KEPT_TEXTS)(self._meet)
+        self._analysis = replace(analysis, ngrams=1)
+        self._terms_of = lru_cache(KEPT_WORDS)(self._cut)
 
-    def find(self, text: str, terms: Collection[str]) -> dict[str, list[Span]]:
-        """Where words that count as one of the terms stand in a text, in order, by term."""
-        if len(terms) > MOST_TERMS:  # each would be looked for in all of the text
-            return self.find_word_by_word(text, terms)
-        lined_up, words = (self._met if len(text) <= LONGEST_KEPT else self._meet)(text)
-        if lined_up is None:
-            return self.find_word_by_word(text, terms)
+    def find(self, text: str, terms: set[str] | frozenset[str]) -> dict[str, list[Span]]:
+        """Where words that count as one of the terms stand in a text, in order, by term.
+
+        Each word is cut on its own, so that it stands where it stood before it was normalised.
+        """
+        analysis, terms_of = self._analysis, self._terms_of
+        if not (analysis.pretokenised or analysis.links):
+            text = without_links(text)
+        pattern = _ASCII_WORD if text.isascii() else word_pattern()
+        if analysis.pretokenised:
+            pattern = _RUN if analysis.function is None else _WITHIN_SIGNS
+        # A function of the user's may take milliseconds: only words that begin like a term.
+        letters = {term[0] for term in terms} if analysis.function is not None else None
         places: dict[str, list[Span]] = {}
-        for term in terms:
-            own = tuple(words.get(term, ()))  # another thread may add some
-            if found := [span for word in own for span in _places(lined_up, word)]:
-                places[term] = sorted(found)
+        for match in pattern.finditer(text):
+            word = match[0]
+            if letters and letters.isdisjoint(word[0].lower()) and not is_spaceless(word):
+                continue
+            found = terms_of(word)
+            if terms.isdisjoint(found):
+                continue
+            if len(found) == 1:
+                places.setdefault(found[0], []).append(match.span())
+                continue
+            for term in terms.intersection(found):  # of a script without spaces
+                parts = re.compile(re.escape(term), re.I).finditer(text, *match.span())
+                places.setdefault(term, []).extend(part.span() for part in parts)
         return places
 
-    def find_word_by_word(self, text: str, terms: Collection[str]) -> dict[str, list[Span]]:
-        """As `find`, of any text: normalising may move words, so each is cut on its own."""
-        analysis = self._analysis
-        places: dict[str, list[Span]] = {}
-        pattern = _RUNS if analysis.pretokenised else word_pattern()
-        for begin, end in (match.span() for match in pattern.finditer(text)):
-            found = analysis.tokens(text[begin:end])
-            if len(found) == 1:
-                if found[0] in terms:
-                    places.setdefault(found[0], []).append((begin, end))
-                continue
-            for piece in found:  # scripts without spaces are counted in pairs of characters
-                at = text.find(piece, begin, end) if piece in terms else -1
-                if at >= 0:
-                    places.setdefault(piece, []).append((at, at + len(piece)))
-        return {term: sorted(spans) for term, spans in places.items()}
-
-    def _meet(self, text: str) -> tuple[str | None, Words]:
-        """The text with its words lined up, None if they move, and words that all of its are in."""
-        lined_up = None if self._analysis.pretokenised else self._analysis.lined_up(text)
-        if self._n_words > REMEMBERED:  # a server that never stops must not grow forever
-            self._words, self._n_words = {}, 0
-        words = self._words
-        for word in set((lined_up or "").split()):
-            term = self._term_of(word)
-            if term is not None:
-                own = words.setdefault(term, {})
-                self._n_words += word not in own
-                own[word] = None
-        return lined_up, words
-
-
-def _places(lined_up: str, word: str) -> list[Span]:
-    """Where a word stands between spaces."""
-    found: list[Span] = []
-    at = lined_up.find(word)
-    while at >= 0:
-        end = at + len(word)
-        if lined_up[at - 1 : at] in ("", " ") and lined_up[end : end + 1] in ("", " "):
-            found.append((at, end))
-        at = lined_up.find(word, end)
-    return found
+    def _cut(self, word: str) -> tuple[str, ...]:
+        return tuple(self._analysis.tokens(word))

@@ -17,11 +17,9 @@ Legend: entries of the sparse matrix in row order; `rows` and `cols` are their d
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_array, csr_array
+from scipy.sparse import csr_array
 
 from docboltz.errors import InvalidCorpus
 
@@ -29,15 +27,19 @@ N_REFERENCE = 23_307
 MAX_TF = 5000
 FIRST_DOCUMENTS = 20_000
 """Documents for step 1: enough to see every term that is not rare."""
+ROUNDS = 3
+"""Of step 3."""
 TERM_ENTRIES = 48
 """Entries of a term that decide on its df. A few would do; a wrong s_d among them must not."""
+MOST_OFTEN = 4, 60
+"""How often a typical entry of a document, and of a term, may occur."""
+TYPICAL = (0.3, 0.5, 0.7)
+"""Quantiles of a group's entries, one of which at least has no error."""
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _LEVELS = np.log1p(np.log(np.arange(1, MAX_TF + 1)))
 _BETWEEN = (_LEVELS[1:] + _LEVELS[:-1]) / 2
-_LOG_FACTORS = 1 + np.log(np.arange(1, 61))
 
 
 def recover_counts(weights: csr_array, n_reference: int = N_REFERENCE) -> csr_array:
@@ -45,82 +47,55 @@ def recover_counts(weights: csr_array, n_reference: int = N_REFERENCE) -> csr_ar
 
     Exact for more than 99.9 % of the entries of RCV1-v2 with weights of six decimals.
     """
-    weights = csr_array(weights)
+    weights = csr_array(weights, dtype=np.float64)
     if weights.nnz == 0 or weights.data.min() <= 0 or weights.data.max() > 1 + 1e-6:
         raise InvalidCorpus(
             "recover_counts() expects cosine-normalised tf-idf weights, above 0 and up to 1; got "
             f"{weights.nnz} weights"
             + (f" from {weights.data.min():g} to {weights.data.max():g}." if weights.nnz else ".")
         )
-    n = weights.shape[0]
-    entries = sample = _Entries.of(weights)
-    if n > FIRST_DOCUMENTS:
-        sample = _Entries.of(weights[np.linspace(0, n - 1, FIRST_DOCUMENTS).astype(int)])
-    scale, noise = _first_guess(sample, n_reference)
-    idf = _solve_terms(sample, scale, noise, n_reference)
-    for _ in range(2):
-        scale = _solve_documents(entries, idf, noise)
-        idf = _solve_terms(entries, scale, noise, n_reference)
-    scale = _solve_documents(entries, idf, noise)
-    tf = _nearest_tf(entries.w / (scale[entries.rows] * idf[entries.cols]))
+    n, n_terms = weights.shape
+    some = np.unique(np.linspace(0, n - 1, FIRST_DOCUMENTS).astype(int))
+    idf, noise = _first_guess(weights[some], n_reference)
+    w, cols = weights.data, weights.indices
+    rows = np.repeat(np.arange(n, dtype=np.int32), np.diff(weights.indptr))
+    tolerance = np.maximum(3 * noise / w, 2e-6)  # rounding, and what the factors inherit from it
+    by_term, sizes = np.argsort(cols, kind="stable"), np.bincount(cols, minlength=n_terms)
+    rank = np.arange(len(w)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    few = by_term[rank < TERM_ENTRIES]
+    tf = np.ones(len(w))
+    for _ in range(ROUNDS):
+        values = w / idf[cols]
+        scale = _most_probable(values, rows, n, tolerance, MOST_OFTEN[0])
+        tf = _nearest_tf(values / scale[rows])
+        scale = _group_quantile(values / (1 + np.log(tf)), rows, n, 0.5)
+        values = w[few] / scale[rows[few]]
+        idf = _most_probable(values, cols[few], n_terms, tolerance[few], MOST_OFTEN[1], n_reference)
     return csr_array((tf.astype(np.int32), weights.indices, weights.indptr), shape=weights.shape)
 
 
-@dataclass(frozen=True)
-class _Entries:
-    """The stored weights of a matrix with their coordinates."""
-
-    w: Floats
-    rows: NDArray[np.int32]
-    cols: NDArray[np.int32]
-    starts: Ints
-    n_terms: int
-    by_term: Ints
-    """Where each entry of the matrix by columns sits in the matrix by rows."""
-    term_starts: Ints
-
-    @classmethod
-    def of(cls, weights: csr_array) -> _Entries:
-        n_documents, n_terms = weights.shape
-        starts = weights.indptr.astype(np.int64)
-        rows = np.repeat(np.arange(n_documents, dtype=np.int32), np.diff(starts))
-        places = np.arange(weights.nnz)
-        columns = csc_array(csr_array((places, weights.indices, starts), shape=weights.shape))
-        w, by_term = weights.data.astype(np.float64), np.asarray(columns.data, dtype=np.int64)
-        term_starts = columns.indptr.astype(np.int64)
-        return cls(w, rows, weights.indices, starts, n_terms, by_term, term_starts)
-
-    @property
-    def n_documents(self) -> int:
-        return len(self.starts) - 1
-
-
-def _first_guess(e: _Entries, n_reference: int) -> tuple[Floats, float]:
-    """Steps 1 and 2: the scale s_d of every document, and the noise of the weights."""
-    log_w = np.log(e.w)
-    df = np.bincount(e.cols, minlength=e.n_terms)
-    term = np.log(np.log((e.n_documents + 1) / np.maximum(df, 0.5)))
+def _first_guess(weights: csr_array, n_reference: int) -> tuple[Floats, float]:
+    """Steps 1 and 2: the idf of every term, and the noise of the weights."""
+    n, n_terms = weights.shape
+    rows, cols = np.repeat(np.arange(n), np.diff(weights.indptr)), weights.indices
+    log_w, df = np.log(weights.data), np.bincount(cols, minlength=n_terms)
+    term = np.log(np.log((n + 1) / np.maximum(df, 0.5)))
     # About 72 % of the entries have tf = 1, so this quantile is the median of those.
-    document = _group_quantile(log_w - term[e.cols], e.rows, e.n_documents, 0.36)
-    residual = log_w
+    document = _group_quantile(log_w - term[cols], rows, n, 0.36)
     for _ in range(30):
-        lowered = log_w - _level(log_w - document[e.rows] - term[e.cols])
-        term = _group_quantile(lowered - document[e.rows], e.cols, e.n_terms, 0.5)
-        lowered = log_w - _level(log_w - document[e.rows] - term[e.cols])
+        lowered = log_w - _level(log_w - document[rows] - term[cols])
+        term = _group_quantile(lowered - document[rows], cols, n_terms, 0.5)
+        lowered = log_w - _level(log_w - document[rows] - term[cols])
         before = document
-        document = _group_quantile(lowered - term[e.cols], e.rows, e.n_documents, 0.5)
-        residual = lowered - document[e.rows] - term[e.cols]
+        document = _group_quantile(lowered - term[cols], rows, n, 0.5)
         if np.abs(document - before).max() < 1e-7:
             break
-    noise = float(np.median(np.abs(residual) * e.w)) / 0.6745
-    factor = _common_factor(np.exp(term[df >= 3]), n_reference)
-    return np.exp(document) / factor, noise
+    noise = float(np.median(np.abs(lowered - document[rows] - term[cols]) * weights.data)) / 0.6745
+    return np.exp(term) * _common_factor(np.exp(term[df >= 3]), n_reference), noise
 
 
 def _common_factor(idf: Floats, n_reference: int) -> float:
     """The factor that puts idf on the grid ln(n / df), df = 1, 2, 3, …"""
-    if len(idf) == 0:
-        return 1.0
 
     def on_grid(factor: float, largest: float) -> float:
         df = n_reference * np.exp(-factor * idf)
@@ -129,7 +104,7 @@ def _common_factor(idf: Floats, n_reference: int) -> float:
 
     # df moves by df·idf times the relative step; a tenth of the grid is a safe step. The terms of
     # low df find the place without getting lost between grid points, the others then sharpen it.
-    best, width, largest = 1.0, 0.25, 300.0
+    best, width = 1.0, 0.25
     for largest in (300.0, 1000.0, 3000.0):
         step = 0.04 / (5 * largest)
         factors = best * np.exp(np.arange(-width, width + step, step))
@@ -138,74 +113,36 @@ def _common_factor(idf: Floats, n_reference: int) -> float:
     return best
 
 
-def _solve_terms(e: _Entries, scale: Floats, noise: float, n_reference: int) -> Floats:
-    """Step 3: the most probable idf of every term, given the documents' scales."""
-    idf = np.ones(e.n_terms)
-    for term in range(e.n_terms):
-        first, end = e.term_starts[term], e.term_starts[term + 1]
-        if first == end:
-            continue
-        step = max(1, (end - first) // TERM_ENTRIES)
-        places = e.by_term[first:end:step][:TERM_ENTRIES]
-        w = e.w[places]
-        scaled = w / scale[e.rows[places]]  # (1 + ln tf) · idf
-        guesses = scaled[:8, None] / _LOG_FACTORS
-        df = np.rint(n_reference * np.exp(-guesses[guesses < np.log(n_reference) + 0.5]))
-        df = np.unique(df[(df >= 1) & (df < n_reference)])
-        candidates = np.log(n_reference / (df if len(df) else np.ones(1)))
-        fit = _log_probability(scaled, _tolerance(w, noise), candidates)
-        idf[term] = candidates[np.argmax(fit)]
-    return idf
+def _most_probable(
+    values: Floats,
+    groups: NDArray[np.int32],
+    n: int,
+    tolerance: Floats,
+    most_often: int,
+    n_reference: int = 0,
+) -> Floats:
+    """Step 3: the unit of each group, whose values are multiples by 1 + ln tf with whole tf.
 
-
-def _solve_documents(e: _Entries, idf: Floats, noise: float) -> Floats:
-    """Step 3: the scale s_d of every document, given the terms' idf."""
-    scaled = e.w / idf[e.cols]  # s_d · (1 + ln tf)
-    occupied = np.flatnonzero(np.diff(e.starts))
-    smallest = np.ones(e.n_documents)
-    smallest[occupied] = np.minimum.reduceat(scaled, e.starts[occupied])
-    # Nearly every document has words that occur once: the smallest values are s_d itself.
-    once = scaled < 1.001 * smallest[e.rows]
-    n_once = np.bincount(e.rows, once, minlength=e.n_documents)
-    scale = np.bincount(e.rows, scaled * once, minlength=e.n_documents) / np.maximum(n_once, 1)
-    scale[n_once == 0] = 1.0
-    ratio = scaled / scale[e.rows]
-    error = np.abs(ratio / _log_factor(_nearest_tf(ratio)) - 1) > 4 * _tolerance(e.w, noise)
-    n_bad = np.bincount(e.rows, error, minlength=e.n_documents)
-    for d in np.flatnonzero(n_bad > 0.02 * np.diff(e.starts)):
-        entries = slice(e.starts[d], e.starts[d + 1])
-        scale[d] = _solve_document(scaled[entries], _tolerance(e.w[entries], noise))
-    return scale
-
-
-def _solve_document(scaled: Floats, tolerance: Floats) -> float:
-    candidates = np.unique(scaled[:, None] / _LOG_FACTORS[:4])
-    best = candidates[np.argmax(_log_probability(scaled, tolerance, candidates))]
-    estimates = scaled / _log_factor(_nearest_tf(scaled / best))
-    return float(np.mean(estimates[np.abs(estimates / best - 1) < 1e-3]))
-
-
-def _log_probability(values: Floats, tolerance: Floats, units: Floats) -> Floats:
-    """How well values = unit · (1 + ln tf) with whole tf, for each unit: (units,)."""
-    ratio = values / units[:, None]  # (units, values)
-    tf = _nearest_tf(ratio)
-    error = (ratio / _log_factor(tf) - 1) / tolerance
-    # An entry that fits nowhere counts against a unit, but not without limit.
-    fit = np.maximum(-0.5 * error * error, -20.0) - 2.2 * np.log(tf)
-    return np.asarray(fit.sum(axis=1))
-
-
-def _tolerance(w: Floats, noise: float) -> Floats:
-    """Relative error of a weight: rounding, and what the scales inherit from it."""
-    return np.maximum(3 * noise / w, 2e-6)
+    With a number of reference documents units are ln(n / df) with whole df.
+    """
+    typical = [_group_quantile(values, groups, n, quantile) for quantile in TYPICAL]
+    best, most = np.ones(n), np.full(n, -np.inf)
+    for unit in (each / (1 + np.log(1 + i)) for each in typical for i in range(most_often)):
+        if n_reference:
+            df = np.clip(np.rint(n_reference * np.exp(-unit)), 1, n_reference - 1)
+            unit = np.log(n_reference / df)
+        ratio = values / unit[groups]
+        tf = _nearest_tf(ratio)
+        error = (ratio / (1 + np.log(tf)) - 1) / tolerance
+        # An entry that fits nowhere counts against a unit, but not without limit.
+        fit = np.bincount(groups, np.maximum(-0.5 * error**2, -20) - 2.2 * np.log(tf), n)
+        better = fit > most
+        best[better], most[better] = unit[better], fit[better]
+    return best
 
 
 def _nearest_tf(ratio: Floats) -> Floats:
     return np.clip(np.rint(np.exp(np.minimum(ratio - 1, 9.0))), 1, MAX_TF)
-
-
-def _log_factor(tf: Floats) -> Floats:
-    return 1 + np.log(tf)
 
 
 def _level(log_ratio: Floats) -> Floats:
@@ -213,14 +150,12 @@ def _level(log_ratio: Floats) -> Floats:
     return np.asarray(_LEVELS[np.searchsorted(_BETWEEN, log_ratio)])
 
 
-def _group_quantile(
-    values: Floats, groups: NDArray[np.int32], n_groups: int, quantile: float
-) -> Floats:
-    """A quantile of the values of each group; 0 for a group without any."""
-    size = np.bincount(groups, minlength=n_groups)
+def _group_quantile(values: Floats, groups: NDArray[np.int32], n: int, quantile: float) -> Floats:
+    """A quantile of the values of each group; 1 for a group without any."""
+    size = np.bincount(groups, minlength=n)
     last = np.cumsum(size)
     place = last - size + (quantile * np.maximum(size - 1, 0)).astype(np.int64)
-    result = np.zeros(n_groups)
+    result = np.ones(n)
     filled = size > 0
     result[filled] = values[np.lexsort((values, groups))][place[filled]]
     return result

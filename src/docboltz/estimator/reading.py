@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from docboltz.corpus.corpus import check_counts, check_structure, row_sums, without_empty
-from docboltz.corpus.frames import is_frame
+from docboltz.corpus.reading import is_frame
 from docboltz.errors import EmptyDocumentsWarning, InvalidCounts, warn_user
 from docboltz.inference import to_torch
 from docboltz.model.counts import SparseCounts

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, vstack
+from scipy.sparse import csr_array
 
 from docboltz.corpus.analysis import (
     EMOJI_PATTERN,
@@ -22,9 +22,8 @@ from docboltz.corpus.analysis import (
     TextAnalysis,
     emoji_term,
 )
-from docboltz.corpus.chunks import ChunkCounter
 from docboltz.corpus.corpus import Vocabulary
-from docboltz.corpus.counting import chunks_of
+from docboltz.corpus.counting import TextCounter
 from docboltz.search.words import index_analysis
 
 ENDINGS = 40
@@ -53,18 +52,10 @@ def counted(
 
     Words are all that were met, in that order, with their terms.
     """
-    counter = ChunkCounter(index_analysis(analysis))
-    terms, words, chunks = list[str](), dict[str, str](), []
-    for chunk in chunks_of(texts):
-        found = counter.count(chunk)
-        assert found.spellings is not None
-        terms += found.new_terms
-        of_words = found.spellings.new_word_terms.tolist()
-        words.update(zip(found.spellings.new_words, (terms[t] for t in of_words), strict=True))
-        chunks.append(found)
-    V = len(terms)
-    parts = [csr_array((c.counts, c.terms, c.starts), (len(c.starts) - 1, V)) for c in chunks]
-    return vstack(parts, "csr"), terms, words
+    found = TextCounter(index_analysis(analysis)).count(list(texts))
+    terms, known = list(found.terms.terms), found.terms
+    words = dict(zip(known.words, (terms[t] for t in known.word_terms.tolist()), strict=True))
+    return found.matrix, terms, words
 
 
 def word_table(

@@ -24,7 +24,7 @@ from functools import cached_property
 import numpy as np
 
 from docboltz.corpus.analysis import is_spaceless
-from docboltz.corpus.dates import DateReading
+from docboltz.corpus.columns import iso_date
 from docboltz.errors import NoAnswer, require
 
 LONGEST = 300
@@ -44,8 +44,8 @@ def is_text(value: object) -> bool:
 class Filter:
     """What a document must have to be a hit. An empty one lets all documents through.
 
-    >>> Filter(since="May 2, 2013").since
-    '2013-05-02'
+    >>> Filter(since="2013-05-02T10:20+02:00").since
+    '2013-05-02T08:20:00'
     """
 
     labels: tuple[str, ...] = ()
@@ -63,7 +63,7 @@ class Filter:
         object.__setattr__(self, "labels", tuple(self.labels))
         for name in ("since", "until"):
             given = getattr(self, name)
-            found = DateReading()(given)
+            found = iso_date(given)
             expected = "a date such as 2013, 2013-08 or 2013-08-11"
             require(found is not None, "TextModel.search", name, expected, given)
             object.__setattr__(self, name, found)

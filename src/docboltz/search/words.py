@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from docboltz.corpus.analysis import TextAnalysis
-from docboltz.corpus.chunks import ChunkCounter
-from docboltz.corpus.stored import mapped
+from docboltz.corpus.counting import TextCounter
+from docboltz.corpus.disk import mapped
 from docboltz.search.sqlite import SavedTables, close, create, remembered, writing
 
 TERMS, DF = "terms.sqlite", "df.i8"
@@ -41,8 +41,11 @@ SUGGESTED = 200_000
 
 
 def index_analysis(analysis: TextAnalysis) -> TextAnalysis:
-    """How texts are analysed to be searched: as for the model, but numbers and letters count."""
-    return replace(analysis, numbers=True, min_letters=1, ngrams=1)
+    """How texts are analysed to be searched: as for the model, but numbers and letters count.
+
+    So do links: people search for a part of an address, too.
+    """
+    return replace(analysis, numbers=True, links=True, min_letters=1, ngrams=1)
 
 
 class WordWriter:
@@ -50,9 +53,9 @@ class WordWriter:
 
     def __init__(self, folder: Path, analysis: TextAnalysis, old: Terms | None = None) -> None:
         self._folder, self._old = folder, old
-        self._counter = ChunkCounter(index_analysis(analysis))
-        self._numbers = np.empty(0, np.int64)
-        """In the index, of the terms in the order the counter met them."""
+        self._counter = TextCounter(index_analysis(analysis))
+        self._numbers: dict[str, int] = {}
+        """In the index, of the terms that were met."""
         self._df = np.empty(0, np.int64) if old is None else np.array(old.df)
         self._connection = create(folder / TERMS, SCHEMA, None if old is None else old.file)
         select = "SELECT coalesce(max(piece), -1) + 1 FROM postings"
@@ -61,14 +64,14 @@ class WordWriter:
 
     def count(self, texts: Sequence[str], sign: int = 1) -> csr_array:
         """How often texts that are added or, with −1, left out have each term: (B, V so far)."""
-        found = self._counter.count(texts)
-        assert found.spellings is not None
-        first, spelt = dict[int, str](), found.spellings
-        for place, word in zip(spelt.new_word_terms.tolist(), spelt.new_words, strict=True):
+        matrix, found, _ = self._counter.count(texts)
+        first: dict[int, str] = {}
+        for place, word in zip(found.word_terms.tolist(), found.words, strict=True):
             first.setdefault(place, word)
-        new = [(term, first[i]) for i, term in enumerate(found.new_terms, len(self._numbers))]
-        self._numbers = np.append(self._numbers, self._number(new))
-        arrays = found.counts, self._numbers[found.terms], found.starts
+        new = [(t, first[i]) for i, t in enumerate(found.terms) if t not in self._numbers]
+        self._numbers.update(zip((term for term, _ in new), self._number(new), strict=True))
+        numbers = np.array([self._numbers[term] for term in found.terms], np.int64)
+        arrays = matrix.data, numbers[matrix.indices], matrix.indptr
         counts = csr_array(arrays, shape=(len(texts), len(self._df)))
         self._df += sign * np.bincount(counts.indices, minlength=len(self._df))
         return counts

@@ -20,8 +20,8 @@ from scipy.sparse import csr_array
 from docboltz.answers import Example, Topic
 from docboltz.corpus.analysis import TextAnalysis
 from docboltz.corpus.corpus import Vocabulary
+from docboltz.corpus.disk import drop_pages
 from docboltz.corpus.document import Document
-from docboltz.corpus.stored import let_go
 from docboltz.light import LightModel
 from docboltz.search.store import Store
 from docboltz.topics.mixture import Assignment, Floats, TopicMixture
@@ -94,7 +94,7 @@ class Collection:
     def _vectors_of(self, rows: Integers) -> Floats:
         """Those of some documents, in memory; the rest of the file need not stay there."""
         vectors = np.asarray(self.store.features[rows], np.float32)
-        let_go(self.store.features)
+        drop_pages(self.store.features)
         return vectors
 
     def labels(self) -> list[tuple[str, ...]]:
