@@ -194,7 +194,7 @@ def rates(folder: Path) -> None:
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name, "counts")
-        how = 0, part, folder, analysis, None, WHOLE_DOCUMENTS
+        how = 0, part, Path.cwd(), folder, analysis, None, WHOLE_DOCUMENTS
         files, _ = timed("count", lambda: count_file(*how))
         parts = Parts(None, folder)
         parts.files += map(CountedPart, files)

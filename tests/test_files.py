@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from docboltz.errors import InvalidCorpus
-from docboltz.storage import cache_folder, folder_above, replacing, sha256
+from docboltz.storage import cache_folder, replacing, sha256
 
 
 def test_a_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:
@@ -44,9 +44,3 @@ def test_an_unwritable_folder_says_what_to_do(
     assert cache_folder() == tmp_path / "file"
     with pytest.raises(InvalidCorpus, match="DOCBOLTZ_CACHE"):
         write()
-
-
-def test_the_nearest_folder_above_is_one_that_is_there(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    for path in ("new", "new/model", "file/model"):
-        assert folder_above(tmp_path / path) == tmp_path

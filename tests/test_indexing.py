@@ -16,6 +16,7 @@ from docboltz.corpus.analysis import TextAnalysis
 from docboltz.corpus.document import Document
 from docboltz.corpus.reading import as_documents
 from docboltz.errors import InvalidModelFile, InvalidParameter
+from docboltz.fitting import prepare_folder
 from docboltz.indexing import counting_beside
 from docboltz.search.milvus import MILVUS, MilvusStore
 from docboltz.search.store import STORE, open_store
@@ -242,6 +243,9 @@ def test_two_processes_do_not_count_in_one_folder(tmp_path):
             counting,
         ):
             pass
+        assert (tmp_path / "model.counts" / ".lock").exists()
+        with pytest.raises(InvalidParameter, match="Another process is writing"):
+            prepare_folder(tmp_path / "model", [], replace=False, restart=True)
         other.communicate()
     with counting_beside(tmp_path / "model", stream, analysis):
         assert (tmp_path / "model.counts").is_dir()

@@ -12,8 +12,8 @@ from itertools import chain
 from typing import Any, ClassVar, TypeVar
 
 from docboltz.corpus.document import Document
-from docboltz.corpus.places import Span
 from docboltz.progress import printable
+from docboltz.search.places import Span
 from docboltz.storage import typed
 from docboltz.text_table import Columns, table_lines
 

@@ -22,9 +22,9 @@ from docboltz.corpus.analysis import TextAnalysis, is_spaceless
 from docboltz.corpus.columns import ReadOptions
 from docboltz.corpus.corpus import Corpus, Vocabulary
 from docboltz.corpus.counting import TextCounter, count
-from docboltz.corpus.places import PlaceFinder, Span
 from docboltz.errors import InvalidCorpus, InvalidParameter, NoAnswer, require, require_count
 from docboltz.light import LightModel
+from docboltz.search.places import PlaceFinder, Span
 from docboltz.search.query import LONGEST, Filter, Phrase, Query, parse
 from docboltz.search.score import By
 from docboltz.search.store import STORE, Question, Store, model_of_store, open_store

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from docboltz.answers import ExpectedWord, Hit, Hits, title_of
-from docboltz.corpus.places import PlaceFinder
 from docboltz.errors import require
 from docboltz.explanations import (
     Contribution,
@@ -35,6 +34,7 @@ from docboltz.explanations import (
     WordMatches,
     WordReason,
 )
+from docboltz.search.places import PlaceFinder
 from docboltz.search.query import parse
 from docboltz.search.score import WAYS, By
 from docboltz.search.store import Question

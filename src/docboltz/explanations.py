@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from docboltz.answers import ExpectedWord
-from docboltz.corpus.places import Span
+from docboltz.search.places import Span
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from scipy.sparse import csr_array
 
 from docboltz.corpus.corpus import Corpus
 from docboltz.corpus.counting import ABOUT
-from docboltz.corpus.disk import trim_memory
+from docboltz.corpus.disk import STAMP, trim_memory
 from docboltz.corpus.reading import as_documents
 from docboltz.errors import EmptyDocumentsWarning, InvalidParameter, require, warn_user
 from docboltz.indexing import BLOCK_DOCUMENTS, count_documents, counting_beside
@@ -39,8 +39,6 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 KEPT_BLOCKS = 8
 """Blocks after which what was freed is given back: some milliseconds each time."""
 Write = Callable[[Path, Corpus, int, Blocks], None]
-STAMP = b"docboltz.stamp"
-"""The key of a Parquet file's metadata that tells what a cluster made it of."""
 
 
 def save_features(
@@ -177,8 +175,8 @@ def save_features_on_cluster(
 
         gpus = 1 if device.startswith("cuda") else 0
         run_tasks(infer, jobs(), len(missing), label="Inferring", shown=verbose, num_gpus=gpus)
-    for draft in folder.glob(".part-*.parquet"):  # of a worker that died
-        draft.unlink(missing_ok=True)
+        for draft in folder.glob(".part-*.parquet"):  # of a worker that died
+            draft.unlink(missing_ok=True)
     return corpus
 
 

@@ -51,7 +51,15 @@ from docboltz.indexing import (
     write_documents,
 )
 from docboltz.progress import remark
-from docboltz.storage import CHECKPOINT, MODEL, Arrays, StrPath, require_apart, save_model
+from docboltz.storage import (
+    CHECKPOINT,
+    MODEL,
+    Arrays,
+    StrPath,
+    locked,
+    require_apart,
+    save_model,
+)
 from docboltz.topic_verbs import FOLDER
 from docboltz.topics.topic_tree import TOPICS
 from docboltz.training.recipes import find_recipe, with_updates
@@ -172,7 +180,7 @@ def _count(
     guess = LanguageGuess()
 
     def see(batch: pa.RecordBatch) -> None:
-        for text in batch.column("text").slice(0, TEXTS).to_pylist():
+        for text in batch.column("text").slice(0, TEXTS - guess.n_texts).to_pylist():
             guess.add(text)
 
     if how["on_cluster"]:  # where other processes see the texts
@@ -266,7 +274,10 @@ def prepare_folder(out: Path, read: Sequence[Path], *, replace: bool, restart: b
     TOPICS.inside(out, FOLDER)
     if restart:
         CHECKPOINT.remove(CHECKPOINT.inside(checkpoint.parent, checkpoint.name))
-        remove_parts(beside(out, COUNTS))
+        counts = beside(out, COUNTS)
+        if counts.is_dir():
+            with locked(counts, "counts", 0):
+                remove_parts(counts)
     CHECKPOINT.require_writable(checkpoint)
     return checkpoint
 

@@ -6,6 +6,7 @@ features are known.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
@@ -15,7 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 from docboltz.corpus.analysis import TextAnalysis
 from docboltz.corpus.corpus import Corpus, Vocabulary
-from docboltz.corpus.counting import WHOLE_DOCUMENTS, Parts, check_limits, stamp_of
+from docboltz.corpus.counting import (
+    JOINED,
+    WHOLE_DOCUMENTS,
+    Parts,
+    check_limits,
+    remove_parts,
+    stamp_of,
+)
 from docboltz.corpus.document import Document
 from docboltz.corpus.reading import Documents, as_documents
 from docboltz.errors import InvalidParameter, require
@@ -66,11 +74,12 @@ def counting_beside(
         with suppress(OSError):  # without permission, a temporary folder serves
             if place is not None:
                 place.mkdir(parents=True, exist_ok=True)
-        if place is not None and not place.is_dir():
+        if place is not None and not os.access(place, os.W_OK):
             place = None
         if place is not None:
-            held.callback(remove_empty, place)
             held.enter_context(locked(place, "counts", patience))
+            held.callback(remove_empty, place)
+            remove_parts(place, JOINED)  # of a call that was interrupted after its count
         parts = Parts(vocabulary, place, stamp_of(documents, analysis, vocabulary))
         if place is None:
             held.callback(parts.remove)

@@ -209,11 +209,6 @@ def require_writable(folder: StrPath, noun: str = "reports") -> None:
         ) from error
 
 
-def folder_above(path: Path) -> Path | None:
-    """The nearest folder above a path that is there: what waits there is on the same disk."""
-    return next((folder for folder in path.absolute().parents if folder.is_dir()), None)
-
-
 def cache_folder() -> Path:
     """$DOCBOLTZ_CACHE, or the platform's folder for caches."""
     from platformdirs import user_cache_path

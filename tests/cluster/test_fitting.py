@@ -131,6 +131,21 @@ def test_what_is_said_after_ctrl_c_is_true(
     assert_same_collection(fitted(files, tmp_path / "alone"), model)
 
 
+def test_a_count_of_one_machine_is_not_counted_twice_on_a_cluster(
+    files: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_ray(monkeypatch)
+    out, memory = tmp_path / "model", "docboltz.corpus.counting.MOST_HELD"
+    with monkeypatch.context() as patch:
+        patch.setattr(memory, 1)
+        patch.setattr(fitting, "describe", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            fitted(files, out)
+    assert list(beside(out, COUNTS).glob("part-*"))
+    assert len(fitted(files, out, ray="local").store) == 160
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
 def interrupt(*_: object, **__: object) -> None:
     raise KeyboardInterrupt
 

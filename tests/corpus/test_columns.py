@@ -3,8 +3,7 @@
 import pytest
 
 from docboltz.corpus.columns import iso_date
-from docboltz.corpus.reading import read
-from docboltz.corpus.report import ReadReport
+from docboltz.corpus.reading import ReadReport, read
 from docboltz.errors import InvalidCorpus
 
 

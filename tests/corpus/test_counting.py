@@ -341,13 +341,36 @@ def test_parts_of_another_collection_are_not_taken(tmp_path):
     assert Parts(None, tmp_path, "this").files == [], "a part that is cut short is counted again"
 
 
+def test_a_part_is_taken_only_where_it_belongs(tmp_path, monkeypatch):
+    """Parts of two runs that began them at other documents are not mixed."""
+    monkeypatch.setattr("docboltz.corpus.reading.AT_ONCE", 10)
+    corpus = documents(sentences(42))
+
+    def parts(memory):
+        return Parts(None, tmp_path, "this", memory=memory)
+
+    stream = as_documents(corpus, "test")
+    for memory in (1, 1 << 20):  # five parts, then one that replaces the first
+        found = parts(memory)
+        found.files = []
+        found.count(stream, WORDS, kept=WHOLE_DOCUMENTS, n_jobs=1)
+        found.write()
+    again = parts(1)
+    assert sum(map(len, again.files)) == 42
+    assert len(again.files) == 1
+
+
 def test_only_files_of_a_count_are_removed(tmp_path):
-    parts = Parts(None, tmp_path / "counts")
+    folder = tmp_path / "counts"
+    parts = Parts(None, folder, memory=1)
     parts.count(as_documents(["a b"], "test"), WORDS, kept=WHOLE_DOCUMENTS)
-    parts.write()
-    (tmp_path / "counts" / "mine.txt").touch()
+    assert parts.corpus(WORDS, EVERY, lambda ids: ids).on_disk
+    mine = ["joined-results.csv", "mine.txt", "part-one.arrow"]
+    for name in mine:
+        (folder / name).touch()
+    (folder / "joined-x").mkdir()
     parts.remove()
-    assert [file.name for file in (tmp_path / "counts").iterdir()] == ["mine.txt"]
+    assert sorted(file.name for file in folder.iterdir()) == sorted([*mine, "joined-x"])
 
 
 @pytest.mark.parametrize("memory", [1, 1 << 20])

@@ -216,7 +216,7 @@ def test_reuters_of_scikit_learn_becomes_counts_once(monkeypatch, cache):
     assert (len(dataset.train), len(dataset.test)) == (180, 20)
     rows, columns = [int(i) for i in dataset.test.ids], [int(w) for w in dataset.test.vocabulary]
     assert np.mean(dataset.test.counts.toarray() == counts.toarray()[rows][:, columns]) > 0.999
-    monkeypatch.setitem(sys.modules, "docboltz.corpus.recovery", None)  # the cache is enough now
+    monkeypatch.setitem(sys.modules, "docboltz.corpus.datasets", None)  # the cache is enough now
     again = load_dataset("rcv1", max_words=10**6)
     assert (again.test.counts != dataset.test.counts).nnz == 0
 

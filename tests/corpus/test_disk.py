@@ -56,7 +56,7 @@ def test_a_part_holds_what_was_written(tmp_path):
     assert Part.find(file, "other") is None
     part = Part.find(file, "stamp")
     assert len(part) == 7
-    assert part.known == {"terms": ["é"], "df": [3]}
+    assert part.known() == {"terms": ["é"], "df": [3]}
     whole = vstack(counts)
     assert part.nnz == whole.nnz
     assert (vstack(list(part.matrices(5))) != whole).nnz == 0
@@ -72,6 +72,16 @@ def test_joined_matrices_are_what_one_would_be(tmp_path):
     assert found.indices.dtype == np.int32
     assert file_of(found.data).parent == tmp_path
     assert joined_on_disk(blocks, 16, 5, 2**31, tmp_path).indices.dtype == np.int64
+
+
+def test_what_could_not_be_joined_leaves_nothing(tmp_path):
+    def blocks():
+        yield random_counts(6, 0)
+        raise OSError("the disk is full")
+
+    with pytest.raises(OSError, match="full"):
+        joined_on_disk(blocks(), 6, 5, 30, tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_counts_on_disk_become_floats_on_disk(tmp_path):

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from docboltz.corpus.document import Document
 from docboltz.corpus.reading import read
-from docboltz.corpus.sources import BLOCK
+from docboltz.corpus.sources import TEXT_BLOCK
+from docboltz.errors import InvalidCorpus
 
 from .packing import as_parquet
 
@@ -83,7 +84,7 @@ class TestCsv:
         writer = csv.DictWriter(stream, ["id", "text"])
         writer.writeheader()
         writer.writerows(rows)
-        assert len(stream.getvalue()) > 4 * BLOCK
+        assert len(stream.getvalue()) > 4 * TEXT_BLOCK
         documents, report = read_bytes(place / "a.csv", stream.getvalue())
         assert [{"id": d.id, "text": d.text} for d in documents] == rows
         assert (report.malformed, report.unclosed) == (0, 0)
@@ -97,7 +98,7 @@ class TestCsv:
         assert texts(path, stream.getvalue()) == texts_of_rows
 
     def test_a_value_that_is_longer_than_several_blocks(self, place):
-        long = "word and\n" * (3 * BLOCK // 9)
+        long = "word and\n" * (3 * TEXT_BLOCK // 9)
         found = texts(place / "a.csv", f'text,n\nfirst,1\n"{long}",2\nlast,3\n')
         assert found == ["first", long, "last"]
 
@@ -110,9 +111,35 @@ class TestCsv:
         assert [d.text for d in documents] == ["fine", '"open', "more"]
         assert report.problems() == []
 
+    def test_a_block_that_ends_within_quotes_after_a_row_of_delimiters(self, place):
+        many = "word and\n" * (3 * TEXT_BLOCK // 9)
+        documents, report = read_bytes(place / "a.csv", f'n,text\n,,\n2,"{many}"\n3,last\n')
+        assert [d.text for d in documents] == [many, "last"]
+        assert (report.malformed, report.unclosed) == (1, 0)
+
     def test_many_columns(self, place):
-        names = ",".join(f"c{i}" for i in range(100_000))
-        assert texts(place / "a.csv", f"{names},text\n{'1,' * 100_000}words\n") == ["words"]
+        names = ",".join(f"c{i}" for i in range(99_999))
+        assert texts(place / "a.csv", f"{names},text\n{'1,' * 99_999}words\n") == ["words"]
+        with pytest.raises(InvalidCorpus, match="has 100,001 columns"):
+            texts(place / "a.csv", f"{names},text,c\n{'1,' * 99_999}words,1\n")
+
+    def test_the_csv_module_is_left_as_it_was(self, tmp_path):
+        limit = csv.field_size_limit()
+        assert texts(tmp_path / "a.csv", f"text\n{'word ' * limit}\n") == ["word " * limit]
+        assert csv.field_size_limit() == limit
+
+    @pytest.mark.parametrize("blank", ["\r", "\n", " \n"])
+    @pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.txt"])
+    def test_a_file_that_begins_with_many_blank_lines(self, tmp_path, blank, name):
+        if name == "a.csv" and blank != "\r":
+            blank = "\n"  # a blank is a name
+        content = {"a.csv": "text\nhello\n", "a.jsonl": '{"text": "hello"}\n[]\n', "a.txt": "hello"}
+        size = 18_000_000 if blank == "\r" else 3 * TEXT_BLOCK
+        documents, report = read_bytes(tmp_path / name, blank * size + content[name])
+        assert [d.text.strip() for d in documents] == ["hello"]
+        if name == "a.jsonl":
+            lines = (blank * size).count("\n")
+            assert f"line {lines + 2}: not a JSON object" in report.first["malformed"]
 
 
 class TestJsonLines:
@@ -154,7 +181,7 @@ class TestJsonLines:
     @pytest.mark.parametrize("odd", ODD)
     def test_an_odd_line_is_read_alike_at_the_start_and_after_the_first_block(self, tmp_path, odd):
         plain = '{"text": "words", "id": "n", "label": "x"}\n'
-        many = plain * (5 * BLOCK // 2 // len(plain))
+        many = plain * (5 * TEXT_BLOCK // 2 // len(plain))
 
         def found(content):
             documents, report = read_bytes(tmp_path / "a.jsonl", content, id="id", label="label")
@@ -167,7 +194,7 @@ class TestJsonLines:
     @pytest.mark.parametrize("named", [True, False])
     def test_a_field_that_first_appears_late_is_read(self, tmp_path, name, named):
         plain = '{"text": "words"}\n'
-        lines = plain * (3 * BLOCK // len(plain)) + json.dumps({"text": "a", name: "2013"})
+        lines = plain * (3 * TEXT_BLOCK // len(plain)) + json.dumps({"text": "a", name: "2013"})
         options = {name: name} if named else {}
         documents, _ = read_bytes(tmp_path / "a.jsonl", lines, **options)
         last = documents[-1]
@@ -177,17 +204,24 @@ class TestJsonLines:
     def test_a_late_field_does_not_change_what_was_found_before(self, tmp_path):
         plain = '{"text": "words", "date": "2013"}\n'
         other = '{"text": 7, "date": "soon", "label": "x"}\n'
-        lines = plain * (2 * BLOCK // len(plain)) + other * (2 * BLOCK // len(other))
+        lines = plain * (2 * TEXT_BLOCK // len(plain)) + other * (2 * TEXT_BLOCK // len(other))
         documents, report = read_bytes(tmp_path / "a.jsonl", lines)
         assert documents[0] == Document("0", "words", (), "2013")
         assert documents[-1] == Document(str(len(documents) - 1), "7", ("x",))
-        assert report.invalid_dates == 2 * BLOCK // len(other)
+        assert report.invalid_dates == 2 * TEXT_BLOCK // len(other)
 
     def test_names_that_differ_from_line_to_line(self, place):
         records = (f'{{"text": "a", "name{i}": 1}}' for i in range(20_000))
         documents, report = read_bytes(place / "a.jsonl", "\n".join(records))
         assert len(documents) == 20_000
         assert len(next(iter(report.read_as)).columns.unused) <= 1000
+
+    def test_values_that_are_nested_too_deep_are_left_out(self, tmp_path):
+        for depth in (100, *range(850, 1000)):
+            deep = '{"text": "a", "label": ' + '{"b":' * depth + "1" + "}" * (depth + 1)
+            documents, report = read_bytes(tmp_path / "a.jsonl", f'{deep}\n{{"text": "b"}}\n')
+            assert [d.text for d in documents] == (["b"] if report.malformed else ["a", "b"])
+            assert depth > 100 or not report.malformed
 
     def test_a_field_that_is_not_text_is_not_taken_for_one(self, place):
         content = '{"text": 7, "body": "words"}\n'
@@ -227,14 +261,27 @@ class TestParquet:
         assert texts(place / "a.parquet", as_parquet(table, **how))[99] == "word " * 99
 
     @pytest.mark.parametrize("column", ["text", "label", "other"])
-    def test_rows_that_share_a_long_value_are_read_few_at_a_time(self, tmp_path, column):
+    @pytest.mark.parametrize("nested", [False, True])
+    def test_rows_that_share_a_long_value_are_read_few_at_a_time(self, tmp_path, column, nested):
         indices = pyarrow.array([0] * 20, "int32")
         shared = pyarrow.DictionaryArray.from_arrays(indices, ["word " * 6_000_000])
+        if nested:
+            shared = pyarrow.ListArray.from_arrays(range(21), shared)
         data = as_parquet(pyarrow.table({"text": ["a"] * 20, column: shared}))
         (tmp_path / "a.parquet").write_bytes(data)
-        sizes = [batch.num_rows for batch in read(tmp_path / "a.parquet").batches()]
+        sizes = [b.num_rows for b in read(tmp_path / "a.parquet", text="text").batches()]
         assert sum(sizes) == 20
         assert max(sizes) == (20 if column == "other" else 4)
+
+    @pytest.mark.parametrize("kind", ["string", "string_view"])
+    def test_long_values_after_a_short_one_are_read_few_at_a_time(self, tmp_path, kind):
+        long = [f"{i} {'word ' * 3_000_000}" for i in range(20)]
+        table = pyarrow.table({"text": pyarrow.array(["a", *long], kind)})
+        data = as_parquet(table, use_dictionary=False, compression="zstd")
+        (tmp_path / "a.parquet").write_bytes(data)
+        sizes = [batch.num_rows for batch in read(tmp_path / "a.parquet").batches()]
+        assert sum(sizes) == 21
+        assert max(sizes) <= 10
 
     def test_bytes_that_are_not_utf8_are_replaced_and_counted(self, place):
         column = pyarrow.array([b"good", b"b\xffd", None], "binary").view("string")
@@ -255,6 +302,9 @@ class TestDates:
             (10**15, pyarrow.timestamp("s"), ""),
             (1376216400, pyarrow.int64(), "2013-08-11T10:20:00"),
             (2013, pyarrow.int16(), "2013"),
+            (1376216400.0, pyarrow.float64(), "2013-08-11T10:20:00"),
+            (1376216400123.0, pyarrow.float64(), "2013-08-11T10:20:00"),
+            (2013.0, pyarrow.float32(), "2013"),
         ],
     )
     def test_types_of_parquet_and_frames(self, place, value, kind, expected):

@@ -70,6 +70,38 @@ def test_the_index_of_pandas_holds_ids_unless_it_is_the_row_number():
     assert [d.id for d in read(frame)] == ["7", "8", "9"]
 
 
+@pytest.mark.parametrize("names", ["id", "nr", ["nr", "text"]])
+def test_the_index_of_pandas_may_be_a_column_as_well(names):
+    frame = pandas.DataFrame({"id": ["x", "y"], "nr": ["x", "y"], "text": ["a", "b"]})
+    assert [d.id for d in read(frame.set_index(names, drop=False))] == ["x", "y"]
+
+
+def test_whole_numbers_of_a_column_with_missing_values():
+    numbers = [1376216400123, None, 7.5]
+    frame = pandas.DataFrame({"text": list("abc"), "id": numbers, "label": numbers})
+    assert [(d.id, d.labels) for d in read(frame)] == [
+        ("1376216400123", ("1376216400123",)),
+        ("1", ()),
+        ("7.5", ("7.5",)),
+    ]
+
+
+def test_a_large_frame_is_read_in_parts(tmp_path):
+    """Its texts begin two gigabytes into a column, of which most is a hole in a file."""
+    begin, n = 1 << 31, 25_000
+    with open(tmp_path / "texts", "wb") as file:
+        file.seek(begin)
+        file.write(b"words" * n)
+    data = pyarrow.memory_map(str(tmp_path / "texts")).read_buffer()
+    offsets = pyarrow.py_buffer(begin + 5 * np.arange(n + 1))
+    column = pyarrow.LargeStringArray.from_buffers(n, offsets, data)
+    sizes = [b.num_rows for b in read(pyarrow.table({"text": column})).batches()]
+    assert sum(sizes) == n
+    assert max(sizes) == 10_000
+    long = pyarrow.table({"text": ["word " * 3_000_000] * 20})
+    assert max(b.num_rows for b in read(long).batches()) <= 10
+
+
 def test_columns_of_pandas():
     frame = pandas.DataFrame(
         {

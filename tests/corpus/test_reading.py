@@ -129,6 +129,13 @@ class TestFormats:
         ]
         assert len(texts(place / "a.txt", format="files")) == 1
 
+    def test_a_mark_of_the_encoding_that_is_named(self, place):
+        for encoding in ("utf-8", "UTF8", "utf-16-le"):
+            (place / "a.csv").write_bytes("\ufefftext,n\nwords,1\n".encode(encoding))
+            documents = read(place / "a.csv", encoding=encoding)
+            assert [d.text for d in documents] == ["words"]
+            assert "text 'text'" in documents.report.summary()[0]
+
     def test_a_format_that_is_unknown(self, place):
         (place / "a.txt").write_text("words\n")
         with pytest.raises(InvalidParameter, match="'format' parameter"):
@@ -173,6 +180,16 @@ class TestFolders:
             "1 of 4 documents has no label",
         ]
 
+    @pytest.mark.parametrize("spelling", ["{}", "./{}", ".//{}", "{}/", "{}/.", "{0}/../{0}"])
+    def test_a_folder_by_any_name(self, tmp_path, monkeypatch, spelling):
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "texts/rec").mkdir(parents=True)
+        (tmp_path / "texts/rec/b.txt").write_text("words")
+        found = list(read(spelling.format("texts")))
+        assert found == [Document("rec/b.txt", "words", ("rec",))]
+        monkeypatch.chdir(tmp_path / "texts")
+        assert list(read(".")) == found
+
     def test_files_that_cannot_be_read_are_counted(self, folder):
         (folder / "film.mp4").write_bytes(bytes(range(256)) * 100)
         (folder / "broken.gz").write_bytes(gzip.compress(b"cut off here" * 100)[:30])
@@ -202,6 +219,12 @@ class TestPlaces:
         assert texts(f"{place}/**/c.txt") == ["in sub/c.txt"]
         assert texts([f"{place}/b.txt", f"{place}/a.txt"]) == ["in b.txt", "in a.txt"]
         assert [d.id for d in read([place / "a.txt"] * 2)] == ["0", "1"]
+
+    def test_a_question_mark_is_part_of_a_name(self, tmp_path):
+        (tmp_path / "what?.csv").write_text("text,n\nwords,1\n")
+        assert texts(f"{tmp_path}/what?.csv") == texts(f"{tmp_path}/*.csv") == ["words"]
+        documents = read(tmp_path / "what?.csv")
+        assert documents.sources[0].format == "csv"
 
     def test_urls_of_this_machine_and_of_a_store(self, tmp_path, monkeypatch):
         (tmp_path / "a b.txt").write_text("words\n")
@@ -284,6 +307,16 @@ class TestDocuments:
         other = read(reviews, text="body", options=self.SAVED)
         assert next(iter(other)).text == "ships"
 
+    def test_what_is_given_counts_more_than_what_is_saved(self, place):
+        (place / "a.csv").write_text('nr,text\n7,"a, b"\n')
+        saved = ReadOptions(header=False, quotes=False)
+        for asked in (
+            read(place / "a.csv", header=True, quotes=True, options=saved),
+            read(place / "a.csv", header=True, quotes=True).completed(saved),
+        ):
+            assert [d.text for d in asked] == ["a, b"]
+        assert next(iter(read(place / "a.csv").completed(saved))).text == "text"
+
     @pytest.mark.parametrize("name", ["new.csv", "new.jsonl", "new.parquet"])
     def test_columns_of_a_model_may_be_missing_but_not_the_text(self, place, name):
         path = place / name
@@ -324,6 +357,23 @@ class TestDocuments:
             report.add(part.report)
         assert report == whole.report
 
+    def test_parts_keep_the_order_and_pass_over_bad_files(self, place):
+        (place / "texts").mkdir()
+        for name in ("a", "b"):
+            (place / "texts" / name).write_text(f"in {name}")
+        (place / "one.csv").write_text("text,n\nin one,1\n")
+        (place / "bad.csv.gz").write_bytes(b"no such thing")
+        paths = [place / "one.csv", place / "texts", place / "bad.csv.gz", place / "one.csv"]
+        whole = read(paths)
+        expected = ["in one", "in a", "in b", "in one"]
+        assert [d.text for d in whole] == expected
+        first, two, bad, last = whole.parts()
+        assert [d.text for part in (first, two, last) for d in part] == expected
+        with pytest.raises(NoDocuments, match="1 file could not be read"):
+            list(bad)
+        with pytest.raises(InvalidCorpus, match="could not be read: "):
+            list(read(place / "bad.csv.gz").parts()[0])
+
     def test_many_small_files_are_one_part(self, place):
         for i in range(20):
             (place / f"{i}.md").write_text(f"text {i}")
@@ -331,6 +381,13 @@ class TestDocuments:
         assert list(part) == list(read(place))
         with pytest.raises(InvalidCorpus, match="Only files can be read in parts"):
             read("-").parts()
+
+    def test_a_file_that_was_changed_is_told_by_its_identity(self, place):
+        (place / "a.txt").write_text("ships\n")
+        first = read(place / "a.txt").identity()
+        assert first == read(place / "a.txt").identity()
+        (place / "a.txt").write_text("sails\n")
+        assert read(place / "a.txt").identity() != first
 
     def test_files_are_told_from_others_by_name_size_and_time(self, tmp_path):
         for name in ("a.txt", "b.txt"):

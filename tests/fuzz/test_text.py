@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from docboltz.corpus.analysis import TextAnalysis
 from docboltz.corpus.counting import count
 from docboltz.corpus.document import Document
-from docboltz.corpus.places import PlaceFinder
 from docboltz.errors import InvalidCorpus
+from docboltz.search.places import PlaceFinder
 from tests.fuzz.runs import examples, one_input
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=200)

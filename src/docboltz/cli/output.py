@@ -17,8 +17,7 @@ from docboltz.text_table import Columns, table_lines
 if TYPE_CHECKING:
     from docboltz.answers import Answer
     from docboltz.corpus.corpus import Corpus
-    from docboltz.corpus.reading import Documents
-    from docboltz.corpus.report import ReadReport
+    from docboltz.corpus.reading import Documents, ReadReport
     from docboltz.corpus.split import Split
 
 MARK = ("\1", "\2")

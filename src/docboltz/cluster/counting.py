@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import chdir, nullcontext, suppress
 from pathlib import Path
 
 from docboltz.cluster.connection import run_tasks
@@ -11,8 +11,7 @@ from docboltz.corpus.analysis import TextAnalysis
 from docboltz.corpus.corpus import Vocabulary
 from docboltz.corpus.counting import Parts, stamp_of
 from docboltz.corpus.disk import Part
-from docboltz.corpus.reading import Documents
-from docboltz.corpus.report import ReadReport
+from docboltz.corpus.reading import Documents, ReadReport
 from docboltz.errors import NoDocuments
 
 
@@ -28,9 +27,10 @@ def count_files(
 
     Ray is joined. Parts that an interrupted call has left are not counted again.
     """
-    how = parts.folder, analysis, parts.vocabulary, tuple(kept)
+    how = Path.cwd(), parts.folder, analysis, parts.vocabulary, tuple(kept)
     jobs = [(number, own, *how) for number, own in enumerate(documents.parts())]
     documents.report = ReadReport()
+    parts.files = []  # those of a count on one machine are of the same documents
     for paths, report in run_tasks(count_file, jobs, len(jobs), label="Reading", shown=verbose):
         parts.files += map(Part, paths)
         documents.report.add(report)
@@ -41,15 +41,20 @@ def count_files(
 def count_file(
     number: int,
     documents: Documents,
+    caller: Path,
     folder: Path,
     analysis: TextAnalysis,
     vocabulary: Vocabulary | None,
     kept: Sequence[str],
 ) -> tuple[list[Path], ReadReport]:
-    """Write parts of a file to the folder, but for those that are there."""
-    stamp = stamp_of(documents, analysis, vocabulary)
-    parts = Parts(vocabulary, folder, stamp, name=f"part-{number:05d}")
-    with suppress(NoDocuments):  # other files have some
-        parts.count(documents, analysis, n_jobs=1, kept=kept)
-    parts.write()
+    """Write parts of a file to the folder, but for those that are there.
+
+    Relative paths begin in the working folder of the caller.
+    """
+    with chdir(caller) if caller.is_dir() else nullcontext():
+        stamp = stamp_of(documents, analysis, vocabulary)
+        parts = Parts(vocabulary, folder, stamp, name=f"part-{number:05d}")
+        with suppress(NoDocuments):  # other files have some
+            parts.count(documents, analysis, n_jobs=1, kept=kept)
+        parts.write()
     return [part.path for part in parts.files], documents.report

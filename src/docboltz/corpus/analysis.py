@@ -169,15 +169,16 @@ class LanguageGuess:
     """
 
     def __init__(self) -> None:
-        self._n_texts = 0
+        self.n_texts = 0
+        """Texts that were looked at; more than `TEXTS` are not."""
         self._words: Counter[str] = Counter()
         self._scripts: Counter[str] = Counter()
 
     def add(self, text: str) -> None:
         """Look at a text, unless enough have been seen."""
-        if self._n_texts >= TEXTS:
+        if self.n_texts >= TEXTS:
             return
-        self._n_texts += 1
+        self.n_texts += 1
         text = text[:CHARACTERS].lower()
         self._words.update(_WORD.findall(text))
         if not text.isascii():

@@ -22,7 +22,7 @@ from docboltz.storage import SavedSettings
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from docboltz.corpus.report import ReadReport
+    from docboltz.corpus.reading import ReadReport
 
 Format = Literal["files", "csv", "tsv", "jsonl", "parquet", "lines"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -149,26 +149,23 @@ def _is_encoding(name: str | None) -> bool:
 
 @dataclass(frozen=True)
 class Choice:
-    """Reading options, and which of them come from a model: new documents often have no label."""
+    """Reading options. Those that were not asked for come from a model, if not by default."""
 
     options: ReadOptions = ReadOptions()
-    saved: frozenset[str] = frozenset()
+    asked: frozenset[str] = frozenset()
+    """What was given for these documents: new ones often have no label."""
 
     @classmethod
     def of(cls, asked: dict[str, Any], saved: ReadOptions | None) -> Choice:
         """What was asked for, completed by what a model has saved."""
         before = {} if saved is None else saved.given()
-        return cls(ReadOptions(**{**before, **asked}), frozenset(before).difference(asked))
+        return cls(ReadOptions(**{**before, **asked}), frozenset(asked))
 
     def keeping(self, columns: Columns) -> Choice:
         """The same, with columns that were found before."""
         options = self.options
         others = {what: getattr(columns, what) or getattr(options, what) for what in _OTHERS}
         return replace(self, options=replace(options, text=columns.text, **others))
-
-    def asked_for(self, name: str) -> bool:
-        """Whether an option was given for these documents."""
-        return name not in self.saved and getattr(self.options, name) is not None
 
 
 @dataclass(frozen=True)
@@ -228,7 +225,7 @@ def find_columns(
         if name is None or (found := _same_name(name, names)) is not None:
             return name if name is None else found
         column = "column " + shown(name) if what == "keep" else f"{what} column {shown(name)}"
-        if what in choice.saved and what != "text":
+        if what not in choice.asked and what != "text":
             report.note("absent_columns", f"{where} has no {column}")
             return None
         raise InvalidCorpus(
@@ -320,7 +317,7 @@ def valid_text(text: str) -> str:
 
 def has_bytes(kind: pa.DataType) -> bool:
     """Whether values are strings, or bytes that may be text."""
-    return str(kind).removeprefix("large_").partition("[")[0] in _BYTES
+    return re.sub(r"^large_|_view$|\[.*", "", str(kind)) in _BYTES
 
 
 def first_values(array: pa.Array) -> list[Any]:
@@ -340,10 +337,15 @@ def as_strings(array: pa.Array) -> pa.Array:
     (['a b', None], ['7'])
     """
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     if pa.types.is_nested(array.type):
         joined = [" ".join(strings_in(value)) for value in array.to_pylist()]
         return pa.array(joined, pa.string(), mask=np.asarray(array.is_null()))
+    if pa.types.is_floating(array.type):  # 1376216400123.0, not 1.376216400123e+12
+        whole = array.cast(pa.float64()).cast(pa.int64(), safe=False)
+        same = pc.equal(whole.cast(pa.float64(), safe=False), array.cast(pa.float64()))
+        return pc.if_else(same, whole.cast(pa.string()), array.cast(pa.string()))
     if pa.types.is_timestamp(array.type):
         array = array.cast(pa.timestamp("s", array.type.tz), safe=False)
         array = array.cast(pa.timestamp("s"))  # in UTC
@@ -503,6 +505,8 @@ def _decoded(array: pa.Array) -> tuple[pa.Array, pa.Array | None]:
 
     array = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
     if has_bytes(array.type):
+        if str(array.type).startswith("large_"):  # a slice has large offsets, even if it is small
+            array = array.take(pa.array(range(len(array))))
         try:
             array = array.cast(pa.string())
             array.validate(full=True)

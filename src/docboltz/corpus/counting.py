@@ -9,9 +9,10 @@ neither on batches nor on processes.
 from __future__ import annotations
 
 import os
+import re
 import weakref
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import closing
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -24,7 +25,14 @@ from scipy.sparse import csr_array, vstack
 
 from docboltz.corpus.analysis import REMEMBERED, TextAnalysis, pair_term
 from docboltz.corpus.corpus import Corpus, Vocabulary, by_frequency, renumbered
-from docboltz.corpus.disk import BLOCK_ROWS, Column, Part, joined_on_disk, write_part
+from docboltz.corpus.disk import (
+    BLOCK_ROWS,
+    Column,
+    Part,
+    joined_on_disk,
+    trim_memory,
+    write_part,
+)
 from docboltz.errors import InvalidCorpus, is_number, is_whole, require
 from docboltz.processes import in_order, pool_of
 from docboltz.storage import digest
@@ -45,10 +53,16 @@ WORDS_AT_ONCE = 1 << 12
 """Words held as strings before they become numbers: few enough for the processor's cache."""
 MEMORY_SHARE, MOST_HELD = 1 / 8, 1 << 28
 """Of the machine's memory, what counts may take before they go to disk, and bytes at most."""
+WORD_BYTES = 200
+"""What is known of a word takes about so much memory."""
 ABOUT = ("id", "labels", "date")
 """Columns of documents that a corpus has."""
 WHOLE_DOCUMENTS = ("id", "text", "labels", "date", "title", "columns")
 """All columns of documents, in their order."""
+
+JOINED = re.compile(r"joined-[0-9a-f]{16}\.(data|indices)")
+OF_A_COUNT = re.compile(rf"\.?part-[0-9a-f-]+\.arrow|{JOINED.pattern}")
+"""Names of files that a count makes, those of an interrupted one included."""
 
 Integers = NDArray[np.int64]
 
@@ -217,12 +231,15 @@ def _tally(numbers: Integers) -> tuple[Integers, Integers]:
 
 
 class Tally:
-    """Merges what is known of terms, batch by batch."""
+    """Merges what is known of terms, batch by batch. Its length is its number of words."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
         self._words: dict[str, int] = {}
         self._arrays = [np.empty(0, np.int64) for _ in range(4)]
+
+    def __len__(self) -> int:
+        return len(self._words)
 
     def add(self, found: Terms) -> Integers:
         """Add terms; give the number of each of them here."""
@@ -382,11 +399,14 @@ def count(
     check_limits(*limits)
     stream = as_documents(documents, "count")
     parts = Parts(vocabulary, memory=memory)
-    with ExitStack() as if_it_fails:
-        if_it_fails.callback(parts.remove)
+    try:
         parts.count(stream, analysis, n_jobs=n_jobs, kept=ABOUT, progress=progress)
         corpus = parts.corpus(analysis, limits, stream.unique_ids)
-        weakref.finalize(corpus.counts, if_it_fails.pop_all().close)
+    except BaseException:
+        parts.remove()
+        raise
+    if parts.folder is not None:
+        weakref.finalize(corpus.counts, remove_parts, parts.folder)
     return corpus
 
 
@@ -414,7 +434,10 @@ class Parts:
         self._stamp, self._name = stamp, name
         self._memory = memory_for_counts() if memory is None else memory
         self.files: list[Part] = []
-        while stamp and folder is not None and (found := Part.find(self._next_file(), stamp)):
+        while stamp and folder is not None:
+            found = Part.find(self._next_file(), self._stamp_of_next())
+            if found is None:
+                break
             self.files.append(found)
         self._forget()
 
@@ -423,6 +446,10 @@ class Parts:
         self._tally, self._held, self._n_outside = Tally(), 0, 0
         self._batches: list[pa.RecordBatch] = []
         self._counts: list[csr_array] = []
+
+    def _stamp_of_next(self) -> str:
+        """The stamp of the next part, which says where it begins."""
+        return f"{self._stamp} {sum(map(len, self.files))}" if self._stamp else ""
 
     def _next_file(self) -> Path:
         return Path(self.folder or "", f"{self._name}-{len(self.files):06d}.arrow")
@@ -460,7 +487,7 @@ class Parts:
         self._counts.append(matrix)
         self._n_outside += counts.n_outside
         self._held += 8 * matrix.nnz + documents.nbytes
-        if self._held > self._memory:
+        if self._held + WORD_BYTES * len(self._tally) > self._memory:
             self.write()
 
     def write(self) -> None:
@@ -471,7 +498,9 @@ class Parts:
         self.folder.mkdir(parents=True, exist_ok=True)
         about = self._tally.terms._asdict() | {"n_outside": self._n_outside}
         file = self._next_file()
-        write_part(file, self._stamp, zip(self._batches, self._counts, strict=True), about)
+        write_part(
+            file, self._stamp_of_next(), zip(self._batches, self._counts, strict=True), about
+        )
         self.files.append(Part(file))
         self._forget()
 
@@ -489,35 +518,33 @@ class Parts:
         tables = [part.table(ABOUT) for part in self.files]
         tables += [pa.Table.from_batches([batch.select(ABOUT)]) for batch in self._batches]
         about = pa.concat_tables(tables)
-        known = [_terms_of(part) for part in self.files] or [self._tally.terms]
+        tally, n_outside = self._tally, self._n_outside
+        for part in self.files:
+            terms, n_more = _known_of(part)
+            tally.add(terms)
+            n_outside += n_more
         vocabulary = self.vocabulary
         if vocabulary is None:
-            tally = Tally()
-            for terms in known:
-                tally.add(terms)
             vocabulary = select_vocabulary(tally.terms, len(about), *limits)
-        matrices = [part.matrices(len(vocabulary)) for part in self.files] or [iter(self._counts)]
-        blocks = self._over(vocabulary, zip(known, matrices, strict=True))
+        blocks = self._over(vocabulary)
         if self.files:
             size = len(about), len(vocabulary), sum(part.nnz for part in self.files)
             counts = joined_on_disk(blocks, *size, self.files[0].path.parent)
         else:
             counts = vstack([*blocks], "csr")
-        n_outside = sum((part.known["n_outside"] for part in self.files), self._n_outside)
         if self.vocabulary is None:
-            n_words = sum(int(terms.totals.sum()) for terms in known)
-            n_outside = n_words - int(counts.data.sum(dtype=np.int64))
+            n_outside = int(tally.terms.totals.sum()) - int(counts.data.sum(dtype=np.int64))
         arrays = unique_ids(_numbered_ids(about["id"])), about["labels"], about["date"]
         columns = map(Column, arrays)
+        trim_memory()
         few = len(about) <= BLOCK_ROWS
         ids, labels, dates = map(tuple[Any, ...], columns) if few else columns
         return Corpus(counts, ids, labels, vocabulary, analysis, n_outside, dates)
 
-    def _over(
-        self, vocabulary: Vocabulary, parts: Iterable[tuple[Terms, Iterable[csr_array]]]
-    ) -> Iterator[csr_array]:
+    def _over(self, vocabulary: Vocabulary) -> Iterator[csr_array]:
         """The counts over a vocabulary, block by block: (texts, K)."""
-        for terms, matrices in parts:
+        known = ((_known_of(part)[0], part.matrices(len(vocabulary))) for part in self.files)
+        for terms, matrices in known if self.files else [(self._tally.terms, iter(self._counts))]:
             columns = (vocabulary.column(term) for term in terms.terms)
             places = np.array([-1 if column is None else column for column in columns], np.int32)
             for matrix in matrices:
@@ -555,11 +582,12 @@ def stamp_of(
     return "" if files is None else digest([files, analysis.to_dict(), words, __version__])
 
 
-def _terms_of(part: Part) -> Terms:
-    """What is known of the terms of a part."""
-    found = {name: part.known[name] for name in Terms._fields}
-    numbers = {name: np.array(found[name], np.int64) for name in found.keys() - {"terms", "words"}}
-    return Terms(**(found | numbers))
+def _known_of(part: Part) -> tuple[Terms, int]:
+    """What is known of the terms of a part, and how many words a given vocabulary lacks."""
+    known = part.known()
+    numbers = {name: np.array(known[name], np.int64) for name in ("df", "totals")}
+    numbers |= {name: np.array(known[name], np.int64) for name in ("word_terms", "word_counts")}
+    return Terms(terms=known["terms"], words=known["words"], **numbers), known["n_outside"]
 
 
 def _after(
@@ -596,11 +624,11 @@ def memory_for_counts() -> float:
     return min(MOST_HELD, MEMORY_SHARE * there)
 
 
-def remove_parts(folder: Path) -> None:
+def remove_parts(folder: Path, of: re.Pattern[str] = OF_A_COUNT) -> None:
     """Remove what is left of a count, and the folder if nothing else is in it."""
     if folder.is_dir():
-        for pattern in ("part-*.arrow", ".part-*.arrow", "joined-*"):
-            for file in folder.glob(pattern):
+        for file in list(folder.iterdir()):
+            if of.fullmatch(file.name) and file.is_file():
                 file.unlink(missing_ok=True)
         if not any(folder.iterdir()):
             folder.rmdir()

@@ -9,10 +9,10 @@ import ctypes
 import json
 import mmap
 import secrets
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -30,7 +30,7 @@ BLOCK_ENTRIES = 1 << 22
 BLOCK_ROWS = 1 << 16
 """Documents whose strings are read at once."""
 STAMP, KNOWN = b"docboltz.stamp", b"docboltz.known"
-"""Keys of a part's metadata."""
+"""Keys of metadata: what a file was made of, and what is known of a part's terms."""
 
 
 def mapped(file: Path, dtype: DTypeLike) -> NDArray[Any]:
@@ -61,7 +61,9 @@ def drop_pages(*arrays: NDArray[Any]) -> None:
 
 
 def trim_memory() -> None:
-    """Give freed memory that the C library keeps back to the system, where that is possible."""
+    """Give freed memory that Arrow and the C library keep back to the system, where possible."""
+    if (arrow := sys.modules.get("pyarrow")) is not None:
+        arrow.default_memory_pool().release_unused()
     with suppress(AttributeError, OSError, TypeError):
         ctypes.CDLL(None).malloc_trim(0)
 
@@ -157,7 +159,7 @@ class Part:
 
     @classmethod
     def find(cls, path: Path, stamp: str) -> Part | None:
-        """The part in a file, if it is whole and has that stamp."""
+        """The part in a file, if it can be read and has that stamp."""
         import pyarrow as pa
 
         try:
@@ -169,7 +171,6 @@ class Part:
     def __len__(self) -> int:
         return len(self._mapped)
 
-    @cached_property
     def known(self) -> dict[str, Any]:
         """What is known of all of its documents together."""
         known: dict[str, Any] = json.loads(self._metadata[KNOWN])
@@ -215,12 +216,17 @@ def joined_on_disk(
     token = secrets.token_hex(8)
     data, indices = (folder / f"joined-{token}.{name}" for name in ("data", "indices"))
     starts, done = [np.zeros(1, whole)], 0
-    with data.open("xb") as of_data, indices.open("xb") as of_indices:
-        for block in blocks:
-            of_data.write(block.data.astype("<i4", copy=False).data)
-            of_indices.write(block.indices.astype(whole, copy=False).data)
-            starts.append(block.indptr[1:].astype(whole) + done)
-            done += block.nnz
+    try:
+        with data.open("xb") as of_data, indices.open("xb") as of_indices:
+            for block in blocks:
+                of_data.write(block.data.astype("<i4", copy=False).data)
+                of_indices.write(block.indices.astype(whole, copy=False).data)
+                starts.append(block.indptr[1:].astype(whole) + done)
+                done += block.nnz
+    except BaseException:  # on a full disk, half of it would take the room of the next try
+        data.unlink(missing_ok=True)
+        indices.unlink(missing_ok=True)
+        raise
     arrays = mapped(data, "<i4"), mapped(indices, whole), np.concatenate(starts)
     counts = csr_array(arrays, shape=(n_rows, n_columns))
     counts.has_sorted_indices = counts.has_canonical_format = True

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from itertools import chain, islice
+from itertools import chain, dropwhile, islice
 from typing import Any
 
 import pyarrow as pa
@@ -29,9 +29,10 @@ from docboltz.corpus.columns import (
     first_values,
     has_bytes,
     strings_in,
+    valid_text,
 )
-from docboltz.corpus.report import ReadAs, ReadReport
-from docboltz.corpus.sources import BLOCK, LONGEST, Source, Text, Unreadable, too_long
+from docboltz.corpus.reading import ReadAs, ReadReport
+from docboltz.corpus.sources import LONGEST, TEXT_BLOCK, Source, Text, Unreadable, too_long
 from docboltz.storage import BUFFER
 
 ROWS = 1 << 14
@@ -44,6 +45,8 @@ LONGEST_SHARED = 1 << 20
 """Bytes that a text may share with the one before, where a Parquet file stores them so."""
 LONGEST_HEADER = 1 << 24
 """Characters of a CSV file in which its header ends."""
+MOST_COLUMNS = 100_000
+"""Columns of a CSV file."""
 MOST_NAMES = 1000
 """Fields of JSON Lines that are remembered from a block."""
 DELIMITERS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
@@ -80,7 +83,8 @@ def read_table(table: Table) -> Batches:
             yield from _parquet(table, stream)
             return
         text = Text(stream, options.encoding, source.name, table.report)
-        first = b"".join(islice(text.blocks, 2)).decode()  # one may be a long header
+        blocks = islice(dropwhile(bytes.isspace, text.blocks), 2)  # one may be a long header
+        first = b"".join(blocks).decode()
         format = _format_of(first, source, options)
         readers = {"csv": _csv, "tsv": _csv, "jsonl": _json_lines, "lines": _lines}
         if first.strip():
@@ -101,11 +105,11 @@ def read_whole_files(
         with guard(source, report), source.open() as stream:
             text = Text(stream, choice.options.encoding, source.name, report).whole()
             report.read_as[ReadAs("one document per file")] += 1
-            path = source.relative.as_posix().encode("utf-8", "backslashreplace").decode()
+            path = valid_text(source.relative)
             folder = path.rpartition("/")[0] if source.folder else ""
             rows.append((path, text, folder))
             size += len(text)
-        if size > BLOCK or len(rows) >= FILES_AT_ONCE:
+        if size > TEXT_BLOCK or len(rows) >= FILES_AT_ONCE:
             yield _strings(("id", "text", "label"), rows)
             rows, size = [], 0
     if rows:
@@ -147,20 +151,20 @@ def _lines(table: Table, first: str, text: Text) -> Batches:
 def _csv(table: Table, first: str, text: Text) -> Batches:
     """CSV, or TSV."""
     options, name = table.choice.options, table.source.name
-    first_line = first.lstrip("\r\n").split("\n", 1)[0]
+    first = first.lstrip("\r\n")
+    first_line = first.split("\n", 1)[0]
     delimiter = "\t" if table.source.format == "tsv" else max(DELIMITERS, key=first_line.count)
     if options.delimiter is not None and (
-        table.choice.asked_for("delimiter") or options.delimiter in first_line
+        "delimiter" in table.choice.asked or options.delimiter in first_line
     ):
         delimiter = options.delimiter
-    csv.field_size_limit(1 << 30)
-    lines = io.StringIO(first[:LONGEST_HEADER], newline="")
-    quoting: Any = csv.QUOTE_MINIMAL if options.quotes else csv.QUOTE_NONE
-    rows = filter(None, csv.reader(lines, delimiter=delimiter, quoting=quoting))
-    names = next(rows)
-    if options.header:
-        first = first[lines.tell() :]
-    sample = list(islice(rows, HEAD_ROWS))
+    names, sample, after = _first_rows(first, delimiter, options.quotes)
+    if len(names) > MOST_COLUMNS:
+        raise Unreadable(
+            f"{name} has {len(names):,} columns.",
+            hint=f"At most {MOST_COLUMNS:,} are read. Check the delimiter, or that lines end.",
+        )
+    first = first[after:] if options.header else first
     if options.header and not sample:
         if any("\n" in name for name in names):
             raise Unreadable(
@@ -214,6 +218,19 @@ def _csv(table: Table, first: str, text: Text) -> Batches:
             )
 
 
+def _first_rows(text: str, delimiter: str, quotes: bool) -> tuple[list[str], list[list[str]], int]:
+    """The first row of a CSV, some that follow, and where these begin."""
+    lines = io.StringIO(text[:LONGEST_HEADER], newline="")
+    quoting: Any = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
+    rows = filter(None, csv.reader(lines, delimiter=delimiter, quoting=quoting))
+    limit = csv.field_size_limit(LONGEST_HEADER)  # of the process: it is set back
+    try:
+        names, after = next(rows), lines.tell()
+        return names, list(islice(rows, HEAD_ROWS)), after
+    finally:
+        csv.field_size_limit(limit)
+
+
 def _whole_rows(
     first: str, text: Text, names: list[str], parse: Any, convert: Any
 ) -> Iterator[tuple[pa.Table, list[Any], str]]:
@@ -228,25 +245,24 @@ def _whole_rows(
         waiting += block
         if not waiting or (block and len(waiting) < enough):
             continue
-        rows, odd = _csv_rows(waiting, names, parse, convert, end)
-        if odd and odd[-1].text == end:
+        rows, odd, last = _csv_rows(waiting, names, parse, convert, end)
+        if last is not None and last.text == end:
             yield rows, odd[:-1], ""
         elif block and len(waiting) < LONGEST:
             enough = 2 * len(waiting)
             continue
         else:
-            rows, odd = _csv_rows(waiting, names, parse, convert, "")
-            last = odd and odd[-1].number == len(rows) + len(odd)
+            rows, odd, last = _csv_rows(waiting, names, parse, convert, "")
             endless = "endless" if block else "unclosed" if text.error is None else ""
             cut = slice(0, -1) if block else slice(None)
-            yield (rows, odd[cut], endless) if last else (rows[cut], odd, endless)
+            yield (rows[cut], odd, endless) if last is None else (rows, odd[cut], endless)
         waiting, enough = b"", 0
 
 
 def _csv_rows(
     block: bytes, names: list[str], parse: Any, convert: Any, end: str
-) -> tuple[pa.Table, list[Any]]:
-    """The rows of a block with one more at its end, and those that do not fit."""
+) -> tuple[pa.Table, list[Any], Any]:
+    """The rows of a block with one more at its end, those that do not fit, and the last if so."""
     odd: list[Any] = []
 
     def leave_out(row: Any) -> str:
@@ -258,7 +274,8 @@ def _csv_rows(
     reading = pyarrow.csv.ReadOptions(
         use_threads=False, block_size=len(data) + 1, column_names=names
     )
-    return pyarrow.csv.read_csv(pa.BufferReader(data), reading, parse, convert), odd
+    rows = pyarrow.csv.read_csv(pa.BufferReader(data), reading, parse, convert)
+    return rows, odd, odd[-1] if odd and odd[-1].number == len(rows) + len(odd) else None
 
 
 # ---- JSON Lines ----
@@ -275,12 +292,12 @@ def _json_lines(table: Table, first: str, text: Text) -> Batches:
             f"{table.source.name} is one JSON array, not one JSON object per line.",
             hint="Convert it with: jq -c '.[]' in.json > out.jsonl",
         )
-    found, names, late, line = ReadReport(), dict[str, None](), set[str](), 1
+    found, names, late = ReadReport(), dict[str, None](), set[str]()
     columns = schema = None
     for block in chain([first.encode()], text.blocks):
         batch = None if schema is None else _by_arrow(block, schema, late)
         if batch is None:
-            records = list(_records(block, table, line))
+            records = list(_records(block, table, text.lines - block.count(b"\n") + 1))
             new = {name: None for record in records for name in record}
             if columns is None:
                 new |= dict.fromkeys(_met_later(table, new))
@@ -294,7 +311,6 @@ def _json_lines(table: Table, first: str, text: Text) -> Batches:
             if columns is not None:
                 batch = _by_python(records, columns)
                 schema = _schema_of(records, columns, late)
-        line += block.count(b"\n")
         if columns is not None and batch is not None:
             yield batch, columns
     table.report.add(found)
@@ -307,6 +323,8 @@ def _records(block: bytes, table: Table, first: int) -> Iterator[dict[str, Any]]
             continue
         try:
             record = json.loads(line)
+            if line.count("[") + line.count("{") > 99:  # it may be too deep to write it later
+                json.dumps([[[[[[[[record]]]]]]]])
         except (ValueError, RecursionError):
             table.leave_out(f"line {number}", "not valid JSON")
             continue
@@ -386,28 +404,38 @@ def _parquet(table: Table, stream: io.BufferedReader) -> Batches:
         source: Any = stream if stream.seekable() else _spooled(table, stream, spool)
         file = ParquetFile(source, buffer_size=BUFFER, pre_buffer=False)
         names = file.schema_arrow.names
-        kinds = {field.name: field.type for field in file.schema_arrow}
-        strings = [n for n, k in kinds.items() if has_bytes(k) or pa.types.is_dictionary(k)]
+        strings = [each.name for each in file.schema_arrow if not pa.types.is_primitive(each.type)]
         # A value stands in a dictionary once and may be in each row: a megabyte becomes any size.
+        leaves = [file.schema.column(i).path for i in range(len(file.schema))]
         least, keys = (
             1,
-            ParquetFile(source, buffer_size=BUFFER, pre_buffer=False, read_dictionary=strings),
+            ParquetFile(source, buffer_size=BUFFER, pre_buffer=False, read_dictionary=leaves),
         )
+
+        def rows_at_once(group: int, names: Sequence[str]) -> int:
+            """As many as are small if they are like the mean, and like the first one."""
+            about = file.metadata.row_group(group)
+            first = islice(keys.iter_batches(1, row_groups=[group], columns=names), 1)
+            sizes = [_longest(column) for row in first for column in row.columns]
+            mean: int = about.total_byte_size // max(about.num_rows, 1)
+            return max(1, min(ROWS, 2 * LONGEST // max(least, mean, *sizes)))
+
+        def head(columns: Sequence[str]) -> list[pa.RecordBatch]:
+            n = min(HEAD_ROWS, rows_at_once(0, columns)) if file.num_row_groups else 1
+            return list(islice(keys.iter_batches(n, columns=columns), 1))
+
         try:
-            next(keys.iter_batches(HEAD_ROWS, columns=strings), None)
+            head(strings)
         except OSError:  # each text is stored without what the last one shares
             least, keys = LONGEST_SHARED, file
 
-        def sample(name: str) -> list[Any]:
-            batch = next(keys.iter_batches(HEAD_ROWS, columns=[name]), None)
-            return [] if batch is None else first_values(batch.column(0))
-
-        columns = table.find(names, sample, "Parquet")
-        texts = [name for name in columns.used if name in strings]
+        columns = table.find(
+            names,
+            lambda name: [v for batch in head([name]) for v in first_values(batch.column(0))],
+            "Parquet",
+        )
         for group in range(file.num_row_groups):
-            first = next(keys.iter_batches(1, row_groups=[group], columns=texts), None)
-            longest = max(map(_longest, first.columns if first else []), default=0)
-            rows = max(1, min(ROWS, 2 * LONGEST // max(longest, least)))
+            rows = rows_at_once(group, columns.used)
             for batch in file.iter_batches(rows, row_groups=[group], columns=columns.used):
                 if max(map(_longest, batch.columns), default=0) > LONGEST:
                     raise too_long(table.source.name)
@@ -415,9 +443,14 @@ def _parquet(table: Table, stream: io.BufferedReader) -> Batches:
 
 
 def _longest(array: pa.Array) -> int:
-    """Bytes of the longest value of a column of strings."""
+    """Bytes of the longest string of a column, also in lists and structs."""
+    if pa.types.is_nested(array.type):
+        inner = array.flatten() if pa.types.is_struct(array.type) else [array.values]
+        return max(map(_longest, inner), default=0)
     values = getattr(array, "dictionary", array)
-    return pc.max(pc.binary_length(values)).as_py() or 0 if has_bytes(values.type) else 0
+    if not has_bytes(values.type):
+        return 0
+    return pc.max(pc.binary_length(values.cast(pa.large_binary()))).as_py() or 0
 
 
 def _spooled(table: Table, stream: io.BufferedReader, spool: Any) -> Any:

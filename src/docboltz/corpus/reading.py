@@ -10,9 +10,10 @@ from __future__ import annotations
 import copy
 import lzma
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import partial
 from itertools import chain, groupby, islice
 from pathlib import Path
@@ -34,8 +35,7 @@ from docboltz.corpus.columns import (
     valid_text,
 )
 from docboltz.corpus.document import Document
-from docboltz.corpus.report import ReadAs, ReadReport
-from docboltz.corpus.sources import Source, Unreadable, file_system, find_sources
+from docboltz.corpus.sources import LONGEST, Source, Unreadable, file_system, find_sources
 from docboltz.errors import InvalidCorpus, NoDocuments, shown
 from docboltz.progress import printable
 
@@ -43,10 +43,156 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 AT_ONCE = 10_000
-"""Documents of a list that become a batch."""
+"""Documents of a list, or rows of a data frame, that become a batch."""
 PART_FILES = 1000
 """Files of one document each that a process of a cluster reads at once."""
-Read = Callable[[Choice, ReadReport], Iterator["pa.RecordBatch"]]
+Read = Callable[[Choice, "ReadReport"], Iterator["pa.RecordBatch"]]
+
+
+PROBLEMS = {
+    "malformed": ("malformed row left out", "malformed rows left out"),
+    "unreadable": ("file could not be read to its end", "files could not be read to their end"),
+    "replaced": (
+        "character is not valid in the encoding (UTF-8 by default) and was replaced",
+        "characters are not valid in the encoding (UTF-8 by default) and were replaced",
+    ),
+    "unclosed": (
+        "quote is never closed: the rest of its file was read as one value",
+        "quotes are never closed: the rest of their files was read as one value",
+    ),
+    "empty": ("document has no text", "documents have no text"),
+    "repeated_ids": (
+        "id occurs twice, so documents are numbered by row",
+        "ids occur more than once, so documents are numbered by row",
+    ),
+    "invalid_dates": ("value is not a date", "values are not dates"),
+    "absent_columns": ("column of the training documents is missing", "columns are missing"),
+    "repeated_columns": (
+        "column name occurs twice; the first column was read",
+        "column names occur more than once; the first column of each was read",
+    ),
+}
+"""Each kind of problem, for one and for several of them."""
+SHOWN = 3
+"""Formats that a summary shows; a folder may hold files of many kinds."""
+LONGEST_PLACE = 500
+"""Characters that are kept of a place where a problem was met."""
+
+
+@dataclass(frozen=True)
+class ReadAs:
+    """How a file or a data frame was read.
+
+    >>> print(ReadAs("CSV", Columns(("body",), "nr", "stars", unused=("date", "shop"))))
+    CSV: text 'body', id 'nr', label 'stars'; not used: 'date', 'shop'
+    """
+
+    format: str
+    """In words, such as "CSV" or "one document per line"."""
+    columns: Columns | None = None
+
+    def __str__(self) -> str:
+        return self.format if self.columns is None else f"{self.format}: {self.columns}"
+
+
+@dataclass(slots=True)
+class ReadReport:
+    """Counts of what was met. Filled while documents are read."""
+
+    documents: int = 0
+    """Documents that were read, empty ones included."""
+    empty: int = 0
+    """Documents without text. They keep their place, so that rows match the input."""
+    numbered: int = 0
+    """Documents without an id of their own: the number of their row is their id."""
+    unlabelled: int = 0
+    """Documents without a label."""
+    undated: int = 0
+    """Documents without a date."""
+    invalid_dates: int = 0
+    """Documents whose value in the date column is not a date. They are read without one."""
+    replaced: int = 0
+    """Characters that are not valid in the encoding. U+FFFD replaces them."""
+    malformed: int = 0
+    """Rows left out because they are not what the format asks for."""
+    unclosed: int = 0
+    """Files in which a quote is never closed."""
+    unreadable: int = 0
+    """Files that could not be opened or are damaged. What comes before the damage is read."""
+    repeated_ids: int = 0
+    """Ids that occur more than once, where the id column was not asked for."""
+    absent_columns: int = 0
+    """Columns of the training documents, other than the text, that a file does not have."""
+    repeated_columns: int = 0
+    """Columns that are read and whose name another column has, too."""
+    read_as: Counter[ReadAs] = field(default_factory=Counter)
+    """How many files were read in which way."""
+    first: dict[str, str] = field(default_factory=dict)
+    """Where each kind of problem was met first."""
+
+    def note(self, kind: str, where: str, times: int = 1) -> None:
+        """Count a problem and keep the first place where it was met."""
+        setattr(self, kind, getattr(self, kind) + times)
+        more = "…" if len(where) > LONGEST_PLACE else ""
+        self.first.setdefault(kind, printable(where[:LONGEST_PLACE]) + more)
+
+    def note_rows(self, kind: str, place: str, rows: pa.Array | None, first: int) -> None:
+        """Count a problem of rows; `rows` tells which of them have it."""
+        import pyarrow.compute as pc
+
+        if rows is not None and (times := pc.sum(rows).as_py()):
+            self.note(kind, f"{place}, document {first + pc.index(rows, True).as_py()}", times)
+
+    def count(self, documents: pa.RecordBatch, place: str, first: int) -> None:
+        """Count documents, and what they do not have. A null date is a value that is not one."""
+        import pyarrow.compute as pc
+
+        ids, texts, labels, dates = (documents.column(i) for i in range(4))
+        self.documents += len(texts)
+        self.numbered += ids.null_count
+        self.unlabelled += pc.sum(pc.equal(pc.list_value_length(labels), 0)).as_py() or 0
+        self.undated += dates.null_count + (pc.sum(pc.equal(dates, "")).as_py() or 0)
+        self.note_rows("empty", place, pc.equal(pc.utf8_trim_whitespace(texts), ""), first)
+        self.note_rows("invalid_dates", place, pc.is_null(dates), first)
+
+    def add(self, other: ReadReport) -> None:
+        """Add what was met in documents that come after these."""
+        for each in fields(self):
+            own, more = getattr(self, each.name), getattr(other, each.name)
+            setattr(self, each.name, {**more, **own} if each.name == "first" else own + more)
+
+    def summary(self) -> list[str]:
+        """The lines that a person should see before training: how it was read, what is odd."""
+        ways = self.read_as.most_common(SHOWN)
+        lines = [f"Read {'' if n == 1 else f'{n:,} files '}as {way}" for way, n in ways]
+        if len(self.read_as) > SHOWN:
+            lines.append(f"Read in {len(self.read_as) - SHOWN:,} more ways")
+        return [*lines, *self.problems()]
+
+    def problems(self) -> list[str]:
+        """One sentence for each kind of problem.
+
+        >>> report = ReadReport()
+        >>> report.note("malformed", "a.jsonl, line 3: not JSON")
+        >>> report.problems()
+        ['1 malformed row left out (first: a.jsonl, line 3: not JSON)']
+        """
+        found = []
+        for kind, (one, many) in PROBLEMS.items():
+            if n := getattr(self, kind):
+                where = f" (first: {self.first[kind]})" if kind in self.first else ""
+                found.append(f"{n:,} {one if n == 1 else many}{where}")
+        for n, what in ((self.unlabelled, "label"), (self.undated, "date")):
+            if 0 < n < self.documents:
+                have = "has" if n == 1 else "have"
+                found.append(f"{n:,} of {self.documents:,} documents {have} no {what}")
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as JSON can hold it."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        ways = [{**asdict(way), "files": n} for way, n in self.read_as.items()]
+        return {**values, "read_as": ways}
 
 
 class Documents:
@@ -97,7 +243,7 @@ class Documents:
     def completed(self, saved: ReadOptions) -> Documents:
         """The same documents, read by saved options where nothing else was asked for."""
         found = copy.copy(self)
-        asked = {k: v for k, v in self.options.given().items() if k not in self._choice.saved}
+        asked = {name: getattr(self.options, name) for name in self._choice.asked}
         found._choice, found._original = Choice.of(asked, saved), self
         return found
 
@@ -108,12 +254,12 @@ class Documents:
                 f"Only files can be read in parts, and {self._name} is not a file.",
                 hint="Write the documents to files, such as Parquet, and read those.",
             )
-        whole = [s for s in self.sources if s.format == "files"]
-        groups = [whole[at : at + PART_FILES] for at in range(0, len(whole), PART_FILES)]
-        groups += [[source] for source in self.sources if source.format != "files"]
-        return [
-            Documents(repr(g[0].name), partial(_read_files, g), self._choice, g) for g in groups
-        ]
+        found, alone = list[Documents](), len(self.sources) == 1
+        for whole, group in groupby(self.sources, key=lambda source: source.format == "files"):
+            while some := list(islice(group, PART_FILES if whole else 1)):
+                read_some = partial(_read_files, some, alone)
+                found.append(Documents(repr(some[0].name), read_some, self._choice, some))
+        return found
 
     def batches(self, numbered: bool = True) -> Iterator[pa.RecordBatch]:
         """Record batches of documents, with the columns of `columns.document_schema`.
@@ -241,9 +387,8 @@ def read(
         ) from error
     sources = find_sources(paths, choice.options.format)
     more = f" and {len(paths) - 1:,} more" if len(paths) > 1 else ""
-    return Documents(
-        f"{shown(paths[0])}{more}", partial(_read_files, sources), choice, sources, paths
-    )
+    read_all = partial(_read_files, sources, len(sources) == 1)
+    return Documents(f"{shown(paths[0])}{more}", read_all, choice, sources, paths)
 
 
 def as_documents(texts: Any, owner: str, saved: ReadOptions | None = None) -> Documents:
@@ -273,12 +418,12 @@ def is_frame(value: object) -> bool:
 
 
 def _read_files(
-    sources: Sequence[Source], choice: Choice, report: ReadReport
+    sources: Sequence[Source], alone: bool, choice: Choice, report: ReadReport
 ) -> Iterator[pa.RecordBatch]:
-    """The documents of files, one after the other."""
+    """The documents of files, one after the other. A bad file is an error if it is `alone`."""
     from docboltz.corpus.formats import Table, read_table, read_whole_files
 
-    guard = partial(_passing_over, alone=len(sources) == 1)
+    guard = partial(_passing_over, alone=alone)
     for whole, group in groupby(sources, key=lambda source: source.format == "files"):
         first = report.documents
         if whole:
@@ -332,10 +477,12 @@ def _read_frame(frame: Any, choice: Choice, report: ReadReport) -> Iterator[pa.R
     name, index = f"The {type(frame).__name__}", None
     try:
         if hasattr(frame, "reset_index") and not np.array_equal(frame.index, range(len(frame))):
+            if not {*frame.index.names}.isdisjoint(frame.columns):  # names must differ
+                frame = frame.rename_axis(index=[None] * frame.index.nlevels)
             frame = frame.reset_index()
             index = str(frame.columns[0])
         columns = None
-        for batch in pa.RecordBatchReader.from_stream(frame):
+        for batch in chain.from_iterable(map(_in_parts, pa.RecordBatchReader.from_stream(frame))):
             rows, first = batch.rename_columns([*map(str, batch.schema.names)]), report.documents
             if columns is None:
                 own = [column for column in rows.schema.names if column != index]
@@ -351,6 +498,12 @@ def _read_frame(frame: Any, choice: Choice, report: ReadReport) -> Iterator[pa.R
             f"{name} could not be read: {' '.join(str(error).split())}.",
             hint="A column must have values of one type, such as frame['text'].astype(str).",
         ) from error
+
+
+def _in_parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """Small parts of a batch: pandas gives a column of any size as one."""
+    n = max(1, min(AT_ONCE, 2 * LONGEST * batch.num_rows // (batch.nbytes + 1)))
+    return (batch[at : at + n] for at in range(0, batch.num_rows, n))
 
 
 def _first_of(rows: pa.RecordBatch, name: str) -> list[Any]:

@@ -17,23 +17,25 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from docboltz.corpus.columns import Format
-from docboltz.corpus.report import ReadReport
 from docboltz.errors import InvalidCorpus, shown
 from docboltz.progress import printable
 from docboltz.storage import BUFFER, at_home, open_file, standard_input
 
+if TYPE_CHECKING:
+    from docboltz.corpus.reading import ReadReport
+
 LONGEST = 1 << 26
 """Bytes of a document, or of a row. A longer one is a mistake, or made to fill the memory."""
-BLOCK = 1 << 19
+TEXT_BLOCK = 1 << 19
 """Bytes of text that become rows at once."""
 PIECE = 1 << 12
 """Bytes that are decompressed at once."""
 LARGEST_XZ = 1 << 28
 """Bytes of memory that decompressing xz may take; its highest preset needs a quarter of it."""
-FORMATS: dict[str, Format] = {
+SUFFIXES: dict[str, Format] = {
     ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl",
     ".json": "jsonl", ".parquet": "parquet", ".pq": "parquet", ".txt": "lines", ".text": "lines",
 }  # fmt: skip
@@ -66,9 +68,9 @@ class Source:
         return "standard input" if self.path == "-" else printable(self.path)
 
     @property
-    def relative(self) -> PurePosixPath:
+    def relative(self) -> str:
         """The path within the folder."""
-        return PurePosixPath(self.path.removeprefix(self.folder).lstrip("/"))
+        return Path(self.path.removeprefix(self.folder)).as_posix().lstrip("/")
 
     @property
     def is_local(self) -> bool:
@@ -97,8 +99,8 @@ class Source:
         if system is None:
             found = os.stat(path)
             return [self.path, found.st_size, found.st_mtime_ns]
-        known = system.info(path)
-        return [self.path, *(str(known.get(name)) for name in ("size", "ETag", "mtime"))]
+        known = {**system.info(path), "key": system.ukey(path)}  # of https:// it is of the URL
+        return [self.path, *(str(known.get(name)) for name in ("size", "ETag", "mtime", "key"))]
 
 
 def file_system(path: str) -> tuple[Any, str]:
@@ -130,7 +132,7 @@ def find_sources(paths: Sequence[str], format: Format | None) -> list[Source]:
     """
     found: list[Source] = []
     for path in paths:
-        for each, is_folder in [("-", False)] if path == "-" else _matches(path):
+        for each, is_folder in [("-", False)] if path == "-" else _paths_of(path):
             if not is_folder:
                 found.append(Source(each, format or _format(each)))
                 continue
@@ -149,7 +151,7 @@ def find_sources(paths: Sequence[str], format: Format | None) -> list[Source]:
     return found
 
 
-def _matches(path: str) -> list[tuple[str, bool]]:
+def _paths_of(path: str) -> list[tuple[str, bool]]:
     """The files and folders that a path is, or a glob matches; and whether each is a folder."""
     system, plain = file_system(path)
     try:
@@ -182,17 +184,18 @@ def _files_below(folder: str) -> list[str]:
     for where, folders, names in os.walk(path, onerror=closed.append):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         files += [os.path.join(where, name) for name in sorted(names) if not name.startswith(".")]
-    return [Path(file).as_posix() for file in files] + [str(error.filename) for error in closed]
+    return files + [str(error.filename) for error in closed]
 
 
 def _suffixes(path: str) -> list[str]:
     """The suffixes of a file's name, after an empty one. The query of a URL is not part of it."""
-    return ["", *(each.lower() for each in PurePosixPath(path.partition("?")[0]).suffixes)]
+    name = PurePosixPath(path.partition("?")[0] if _URL.match(path) else path)
+    return ["", *(each.lower() for each in name.suffixes)]
 
 
 def _format(path: str) -> Format | None:
     """The format that a file's name implies."""
-    return FORMATS.get([each for each in _suffixes(path) if each not in COMPRESSIONS][-1])
+    return SUFFIXES.get([each for each in _suffixes(path) if each not in COMPRESSIONS][-1])
 
 
 # ---- bytes ----
@@ -269,9 +272,12 @@ class Text:
                 ".gz, .bz2, .xz or .zst. If it is text, name its encoding with {encoding}.",
                 settings=("encoding",),
             )
-        self._utf8 = _stream_of(self._decoded(chain([head], pieces), encoding or "utf-8-sig"))
+        text = self._decoded(chain([head], pieces), encoding or "utf-8")
+        self._utf8 = _stream_of(chain([next(text).removeprefix(codecs.BOM_UTF8)], text))
+        self.lines = 0
+        """Ends of lines in the blocks that were read."""
         self.blocks = self._blocks()
-        """Whole lines, about `BLOCK` bytes at a time."""
+        """Whole lines, about `TEXT_BLOCK` bytes at a time."""
 
     def whole(self) -> str:
         """All of it, which is one document."""
@@ -283,9 +289,10 @@ class Text:
         return data.decode()
 
     def _blocks(self) -> Iterator[bytes]:
-        while block := self._utf8.read(BLOCK) + self._utf8.readline(LONGEST):
+        while block := self._utf8.read(TEXT_BLOCK) + self._utf8.readline(LONGEST):
             if len(block) > LONGEST and not block.endswith(b"\n"):
                 raise too_long(self._name)
+            self.lines += block.count(b"\n")
             yield block if self.error is None else block[: block.rfind(b"\n") + 1]
 
     def _bytes(self) -> Iterator[bytes]:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from docboltz.corpus.analysis import TextAnalysis
-from docboltz.corpus.places import PlaceFinder
+from docboltz.search.places import PlaceFinder
 
 SCRIPTS = st.text(
     alphabet=st.one_of(
