@@ -7,6 +7,7 @@ import signal
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from threading import Thread, current_thread, main_thread
 from typing import Any, TypeVar
@@ -42,14 +43,26 @@ def pool_of(n: int, initializer: Callable[..., None], *arguments: Any) -> Iterat
 
 
 def in_order(
-    pool: Any, function: Callable[[Any], Result], items: Iterable[tuple[Item, Any]], most: int
+    pool: Any,
+    function: Callable[[Any], Result],
+    here: Callable[[Any], Result],
+    items: Iterable[tuple[Item, Any]],
+    most: int,
 ) -> Iterator[tuple[Item, Result]]:
-    """Each item with the function of its argument, in order, at most `most` of them at a time."""
-    waiting: deque[tuple[Item, Any]] = deque()
+    """Each item with the function of its argument, in order.
+
+    While `most` arguments are with the pool, this process calls `here` for the next itself.
+    """
+    waiting: deque[tuple[Item, Future[Result]]] = deque()
     try:
         for item, argument in items:
-            waiting.append((item, pool.submit(function, argument)))
-            while len(waiting) >= most or (waiting and waiting[0][1].done()):
+            if sum(not future.done() for _, future in waiting) < most:
+                future = pool.submit(function, argument)
+            else:
+                future = Future()
+                future.set_result(here(argument))
+            waiting.append((item, future))
+            while waiting and (waiting[0][1].done() or len(waiting) >= 4 * most):
                 first, future = waiting.popleft()
                 yield first, future.result()
         for first, future in waiting:

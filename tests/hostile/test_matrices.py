@@ -1,4 +1,4 @@
-"""Files with matrices whose parts do not fit together, and what callers pass as counts."""
+"""Files with broken matrices, and what callers pass as counts."""
 
 from __future__ import annotations
 

@@ -47,8 +47,8 @@ BATCH_BYTES, BATCH_DOCUMENTS = 1 << 21, 50_000
 """Texts that are counted at once."""
 ALONE_BYTES = 4 << 20
 """Text that this process counts before it starts others: starting them takes as long."""
-AHEAD = 4
-"""Batches that wait for each process."""
+AHEAD = 3
+"""Batches that are handed to each process ahead of time."""
 WORDS_AT_ONCE = 1 << 12
 """Words held as strings before they become numbers: few enough for the processor's cache."""
 MEMORY_SHARE, MOST_HELD = 1 / 8, 1 << 28
@@ -339,7 +339,7 @@ def count_batches(
 ) -> Generator[tuple[pa.RecordBatch, Counts]]:
     """Batches of documents with their counts, in order, counted by `n_jobs` processes.
 
-    -1 stands for one for each core. Little text starts none.
+    This one is among them. -1 stands for one for each core. Little text starts no others.
     """
     ok = is_whole(n_jobs) and (n_jobs == -1 or n_jobs >= 1)
     require(ok, "count", "n_jobs", "-1 or at least 1", n_jobs)
@@ -353,8 +353,9 @@ def count_batches(
             break
     ahead = next(cut, None)
     if ahead is not None:
-        with pool_of(n, _prepare, analysis.resolved(), vocabulary) as pool:
-            yield from in_order(pool, _count_there, chain([ahead], cut), AHEAD * n)
+        with pool_of(n - 1, _prepare, analysis.resolved(), vocabulary) as pool:
+            rest, most = chain([ahead], cut), AHEAD * (n - 1)
+            yield from in_order(pool, _count_there, counter.count, rest, most)
 
 
 def _cut(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
