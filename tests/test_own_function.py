@@ -71,3 +71,8 @@ def test_stop_words_and_pairs_are_arguments_of_fit():
     assert "and" in TextModel.fit(TEXTS, stop_words=False, **HOW).vocabulary
     with pytest.raises(InvalidParameter, match="Leave out"):
         TextModel.fit(TEXTS, analysis=TextAnalysis(), ngrams=2, **HOW)
+
+
+def test_a_function_that_gives_nothing_is_refused():
+    with pytest.raises(InvalidParameter, match=r"must give a list of words.*NoneType"):
+        TextAnalysis.of(lambda text: None).tokens("a text")  # type: ignore[arg-type, return-value]

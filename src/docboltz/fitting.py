@@ -159,6 +159,8 @@ def fit(
             write_documents(model, corpus, whole, place, store=store, verbose=verbose)
             look_for_topics(model, verbose=verbose)
         except (DocboltzError, KeyboardInterrupt) as error:
+            if stopped is not None and isinstance(error, KeyboardInterrupt):
+                raise KeyboardInterrupt("the same call goes on with training.") from error
             if out is None:
                 raise
             parts.remove()  # the same call would refuse to replace what it has learnt
@@ -326,8 +328,9 @@ def too_few_documents(documents: Documents) -> InvalidCorpus | None:
     """An error for a single document: as a rule a file that was read in the wrong way."""
     if documents.report.documents != 1:
         return None
+    met = "; ".join(documents.report.problems())
     return InvalidCorpus(
-        "One document is not enough to learn from.",
+        f"One document is not enough to learn from{f' ({met})' if met else ''}.",
         hint="If the file holds several, say how to read it with {format}.",
         settings=("format",),
     )

@@ -348,10 +348,9 @@ class Bundle:
         try:
             saved = parse_json(read_file(folder / self.manifest, follow=False))
         except OSError as error:
-            raise self._error(
-                f"There is no docboltz {self.noun} in {folder}: {self.manifest} cannot be read "
-                f"({error.strerror})."
-            ) from error
+            why = f"{self.manifest} cannot be read ({error.strerror})"
+            why = why if folder.is_dir() else "it is not a folder"
+            raise self._error(f"There is no docboltz {self.noun} in {folder}: {why}.") from error
         except ValueError as error:
             raise self.unusable(
                 folder, f"is damaged: {self.manifest} is not valid JSON ({error})"

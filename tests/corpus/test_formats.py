@@ -322,7 +322,8 @@ class TestDates:
             documents, report = read_bytes(place / name, data)
             assert [d.date for d in documents] == ["2013-08-11", "", "", "2013-08-12T10:20:00"]
             assert report.problems() == [
-                f"1 value is not a date (first: {place / name}, document 1)",
+                "1 value is not a date by ISO 8601 or by date_format "
+                f"(first: {place / name}, document 1)",
                 "2 of 4 documents have no date",
             ]
 

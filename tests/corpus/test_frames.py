@@ -192,3 +192,12 @@ def test_documents_stay_as_they_are_but_for_dates():
 def test_what_is_not_texts_is_refused(texts, message):
     with pytest.raises(InvalidCorpus, match=message):
         list(as_documents(texts, "fit"))
+
+
+def test_an_index_is_named_like_a_column():
+    frame = pandas.DataFrame({"text": ["a", "b"]}, index=pandas.Index([7, 8], name="nr"))
+    assert [document.id for document in read(frame, id="nr")] == ["7", "8"]
+    dated = frame.set_index(pandas.DatetimeIndex(["2013-08-11", "2013-08-12"], name="when"))
+    found = list(read(dated, date="when"))
+    assert [document.date for document in found] == ["2013-08-11", "2013-08-12"]
+    assert [document.id for document in found] == ["0", "1"]

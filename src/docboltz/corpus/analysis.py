@@ -422,8 +422,9 @@ class TextAnalysis(SavedSettings):
                 hint="Pass it in Python: docboltz.open(folder, analysis=function).",
             )
         words = self.function(text)
-        found = [] if isinstance(words, str) else list(words)
-        if isinstance(words, str) or not all(isinstance(word, str) for word in found):
+        no_list = isinstance(words, str) or not isinstance(words, Iterable)
+        found = [] if no_list else list(words)
+        if no_list or not all(isinstance(word, str) for word in found):
             wrong = next((word for word in found if not isinstance(word, str)), words)
             raise InvalidParameter(
                 f"{_name_of(self.function)} must give a list of words, each a string; got "

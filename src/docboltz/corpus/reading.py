@@ -57,15 +57,20 @@ PROBLEMS = {
         "characters are not valid in the encoding (UTF-8 by default) and were replaced",
     ),
     "unclosed": (
-        "quote is never closed: the rest of its file was read as one value",
-        "quotes are never closed: the rest of their files was read as one value",
+        "quote is never closed: the rest of its file was read as one value; if quotes are part of "
+        "the text, read it without them (--no-quotes, quotes=False)",
+        "quotes are never closed: the rest of their files was read as one value; if quotes are "
+        "part of the text, read them without (--no-quotes, quotes=False)",
     ),
     "empty": ("document has no text", "documents have no text"),
     "repeated_ids": (
         "id occurs twice, so documents are numbered by row",
         "ids occur more than once, so documents are numbered by row",
     ),
-    "invalid_dates": ("value is not a date", "values are not dates"),
+    "invalid_dates": (
+        "value is not a date by ISO 8601 or by date_format",
+        "values are not dates by ISO 8601 or by date_format",
+    ),
     "absent_columns": ("column of the training documents is missing", "columns are missing"),
     "repeated_columns": (
         "column name occurs twice; the first column was read",
@@ -481,6 +486,8 @@ def _read_frame(frame: Any, choice: Choice, report: ReadReport) -> Iterator[pa.R
                 frame = frame.rename_axis(index=[None] * frame.index.nlevels)
             frame = frame.reset_index()
             index = str(frame.columns[0])
+        if index in (choice.options.id, choice.options.date):
+            index = None  # it is named like any column
         columns = None
         for batch in chain.from_iterable(map(_in_parts, pa.RecordBatchReader.from_stream(frame))):
             rows, first = batch.rename_columns([*map(str, batch.schema.names)]), report.documents
