@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from docboltz.corpus.document import Document
     from docboltz.corpus.reading import Documents
 
-BATCH_BYTES, BATCH_DOCUMENTS = 1 << 21, 50_000
+BATCH_BYTES, BATCH_DOCUMENTS = 1 << 22, 50_000
 """Texts that are counted at once."""
 ALONE_BYTES = 4 << 20
 """Text that this process counts before it starts others: starting them takes as long."""
@@ -114,12 +114,14 @@ class TextCounter:
         words, rows = self._numbered(texts)
         if self._analysis.ngrams == 2:
             words, rows = self._with_pairs(words, rows)
-        columns = np.fromiter(self._known.columns, np.int64, len(self._known.columns))[words]
+        known = np.fromiter(self._known.columns, np.int64, len(self._known.columns))
+        columns = known[words]
         if self._vocabulary is None:
             used, often = _tally(words)
-            own = np.array([self._known.columns[i] for i in used.tolist()], np.int64)
-            met, word_terms = np.unique(own, return_inverse=True)
-            matrix = _matrix(rows, np.searchsorted(met, columns), (len(texts), len(met)))
+            met, word_terms = np.unique(known[used], return_inverse=True)
+            places = np.zeros(len(self._known.new_terms), np.int64)
+            places[met] = np.arange(len(met))
+            matrix = _matrix(rows, places[columns], (len(texts), len(met)))
             names = list(self._known.new_terms)
             terms = Terms(
                 [names[i] for i in met.tolist()],
